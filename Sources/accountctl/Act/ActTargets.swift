@@ -76,7 +76,7 @@ struct AccountTarget: ActTarget {
 struct RequestTarget: ActTarget {
     static let idField = (name: "request", label: "Request")
 
-    @Argument(help: "A request id, or the user id of its account.")
+    @Argument(help: "A request id, or the user id or e-mail address of its account.")
     var request: String
 
     func find(as actor: Operator, in context: CommandContext, on connection: isolated Connection) throws -> UUID {
@@ -141,7 +141,7 @@ extension RequestTarget {
 
 /// One deletion request or all of them, as the target of pause and resume.
 struct BrakeTarget: ParsableArguments {
-    @Argument(help: "A request id, or the user id of its account.")
+    @Argument(help: "A request id, or the user id or e-mail address of its account.")
     var request: String?
 
     @Flag(name: .long, help: "Every deletion, including future ones.")

@@ -28,7 +28,7 @@ struct DeletionCancelCommand: AccountctlCommand {
               was not cancelled
 
             EXAMPLES
-              accountctl deletion cancel 8D3C2A1E-5B7F-4C9D-8E21-0A9B8C7D6E5F --reason "asked by mail"
+              accountctl deletion cancel anna@example.com --reason "asked by mail"
               accountctl deletion cancel --file requests.txt --dry-run
               accountctl deletion cancel --file requests.txt --reason "the wrong list"
               jq -r 'select(.outcome == "requested").request' ids.txt.results.ndjson > requests.txt
@@ -40,7 +40,7 @@ struct DeletionCancelCommand: AccountctlCommand {
 
     static let outputFields = DeletionCancelResult.outputFields
 
-    @Argument(help: "A request id, or the user id of its account.")
+    @Argument(help: "A request id, or the user id or e-mail address of its account.")
     var request: String?
 
     @Option(

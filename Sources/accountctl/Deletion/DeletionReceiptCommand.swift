@@ -40,11 +40,11 @@ struct DeletionReceiptCommand: AccountctlCommand {
     func run(in context: CommandContext) async throws -> ExitStatus {
         let hashKey = try context.hashKey()
         let name = receipt
-        let (found, state, other) = try await context.withConnection { connection in
+        let (request, found, state, other) = try await context.withConnection { connection in
             let id = try context.request(name, hashKey: hashKey, on: connection)
             let receipt = try IssuedReceipt.find(of: id, on: connection)
             let state = try DeletionSummary.find(id, on: connection)?.state
-            return (receipt, state, try Self.otherKey(hashKey, on: connection))
+            return (id, receipt, state, try Self.otherKey(hashKey, on: connection))
         }
         guard let found else {
             // The receipt is written in the transaction that ends a request, so a verified request had one.
@@ -52,7 +52,7 @@ struct DeletionReceiptCommand: AccountctlCommand {
             throw CommandError(
                 .notFound,
                 state == .cancelled ? "this deletion was cancelled, and has no receipt" : "there is no receipt yet",
-                hint: "Its state: accountctl deletion show \(name)"
+                hint: "Its state: accountctl deletion show \(request.text)"
             )
         }
         let verdict = try found.check(with: other == nil ? hashKey : nil)

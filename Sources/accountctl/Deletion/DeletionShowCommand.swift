@@ -43,7 +43,7 @@ struct DeletionShowCommand: AccountctlCommand {
         "job.job_error_at",
     ]
 
-    @Argument(help: "A request id, the user id of its account, or a receipt's number.")
+    @Argument(help: "A request id, the user id or e-mail address of its account, or a receipt's number.")
     var request: String
 
     @OptionGroup

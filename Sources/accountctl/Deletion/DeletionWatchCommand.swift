@@ -31,7 +31,7 @@ struct DeletionWatchCommand: AccountctlCommand {
 
     static let outputFields = DeletionWatch.fields.map(\.name)
 
-    @Argument(help: "A request id, the user id of its account, or a receipt's number.")
+    @Argument(help: "A request id, the user id or e-mail address of its account, or a receipt's number.")
     var request: String
 
     @OptionGroup

@@ -33,6 +33,42 @@ struct DeletionCommandTests {
         }
     }
 
+    @Test("A request is named by its account's e-mail address, unless several accounts have that; by no username")
+    func address() async throws {
+        try await OperatorStage.with(accounts: 3) { stage in
+            let (request, address) = (try await stage.request(OperatorStage.id(1)), "U1@example.com")
+            let commands = [["show"], ["pause"], ["resume"], ["retry"], ["cancel"]]
+            for words in commands {
+                let named = try await stage.run(["deletion"] + words + [address, "--json"])
+                #expect(named.status == 0 && named.output.contains(request), "\(words): \(named)")
+            }
+            let state = "select state from accountctl.deletion_requests"
+            #expect(try await stage.database.psql(state) == "cancelled")
+            // Only some of these accounts have a request, but any may be meant.
+            try await stage.request(OperatorStage.id(2))
+            try await stage.database.psql(
+                """
+                insert into auth.identities (provider_id, user_id, identity_data, provider, created_at)
+                values ('g-1', '\(OperatorStage.id(3))', '{"email": "u2@example.com"}', 'google', now());
+                update public.profiles set username = 'all' where id = '\(OperatorStage.id(2))'
+                """
+            )
+            let refusals: [(term: String, status: Int32, words: String)] = [
+                ("u2@example.com", 2, "names 2 accounts"), ("u3@example.com", 3, "has no open deletion request"),
+                ("nobody@example.com", 3, "there is no account"), ("all", 2, "is not a request id"),
+            ]
+            for words in commands {
+                for (term, status, said) in refusals {
+                    let refused = try await stage.run(["deletion"] + words + [term, "--json"])
+                    #expect(refused.status == status && refused.output.isEmpty, "\(words) \(term): \(refused)")
+                    #expect(refused.errors.contains(said) && !refused.errors.contains("--by"), "\(term): \(refused)")
+                }
+            }
+            let open = "select count(*) from accountctl.deletion_requests where state = 'grace' and paused_at is null"
+            #expect(try await stage.database.psql(open) == "1")
+        }
+    }
+
     @Test("A dry run and an unconfirmed command without a terminal change nothing")
     func nothingChanges() async throws {
         try await ErasureSite.with(accounts: 1) { site in
