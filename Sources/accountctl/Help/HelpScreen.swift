@@ -12,12 +12,12 @@ struct HelpScreen {
     let command: any ParsableCommand.Type
     /// The argument parser's own screen.
     let parsed: String
-    /// The columns of the terminal; nil if the output is not a terminal.
-    let columns: Int?
+    /// The columns that the screen may take.
+    let columns: Int
 
     var text: String {
         let help = HelpText(command)
-        let columns = min(columns ?? 80, Self.widest)
+        let columns = min(columns, Self.widest)
         var blocks = [DisplayWidth.wrap(help.abstract, columns: columns).joined(separator: "\n")]
         let examples = help.examples.isEmpty ? Self.firstExamples(below: command) : help.examples
         if !examples.isEmpty { blocks.append("EXAMPLES\n" + examples.map { "  " + $0 }.joined(separator: "\n")) }

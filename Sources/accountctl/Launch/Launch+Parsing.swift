@@ -38,14 +38,14 @@ extension Launch {
         if words == ["--version"] { return Version.text + "\n" }
         let path = CommandPath(root: Accountctl.self, words: words)
         guard path.strayWord == nil, [["--help"], ["-h"]].contains(Array(words[path.wordCount...])) else { return nil }
-        return help(Accountctl.helpMessage(for: path.last), of: path)
+        return help(Accountctl.helpMessage(for: path.last, columns: helpColumns), of: path)
     }
 
     /// Prints help and version as output; reports everything else the parser throws as a mistake on the command line.
     func reportParsing(_ error: any Error, _ messages: Messages) -> ExitStatus {
         let asked = CommandPath(root: Accountctl.self, words: words.first == "help" ? Array(words.dropFirst()) : words)
         if Accountctl.exitCode(for: error) == .success, asked.strayWord == nil || words.first != "help" {
-            let message = Accountctl.fullMessage(for: error)
+            let message = Accountctl.fullMessage(for: error, columns: helpColumns)
             return answer(help(message, of: asked) ?? message + "\n")
         }
         if let mistake = asked.mistake {
@@ -90,7 +90,9 @@ extension Launch {
     /// The parser's help screen with its parts in our order; nil if the message is something else, such as the version.
     private func help(_ message: String, of path: CommandPath) -> String? {
         guard message.hasPrefix("OVERVIEW: ") else { return nil }
-        let columns = style(.output, noColour: true).width
-        return HelpScreen(command: path.last, parsed: message, columns: columns).text + "\n"
+        return HelpScreen(command: path.last, parsed: message, columns: helpColumns).text + "\n"
     }
+
+    /// The columns of a help screen: on a narrower terminal, the parser would leave out what the options mean.
+    private var helpColumns: Int { max(style(.output, noColour: true).width ?? 80, 40) }
 }

@@ -49,6 +49,16 @@ struct TerminalTests {
         #expect(plain(told.screen).contains("variable ACCOUNTCTL_LOG_LEVEL"), "\(told.screen)")
     }
 
+    @Test("Help says what the options mean on a terminal of any width")
+    func narrowHelp() async throws {
+        for words in [["user", "find", "--help"], ["help", "user", "find"]] {
+            let shown = try await TerminalSession.run(words, columns: 20)
+            #expect(shown.status == 0 && shown.screen.contains("Compare only"), "\(words): \(shown)")
+            let piped = try await AccountctlProcess(words, environment: ["COLUMNS": "20"]).result()
+            #expect(piped.status == 0 && piped.output.contains("Compare only"), "\(words): \(piped)")
+        }
+    }
+
     @Test("Colour can be turned off, and carries nothing that the text does not say")
     func colour() async throws {
         let arguments = ["relay", "bounce", "explain", "550 5.1.1 <a@b.test>: unauthorized sender"]
