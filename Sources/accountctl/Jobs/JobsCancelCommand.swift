@@ -22,6 +22,8 @@ struct JobsCancelCommand: AccountctlCommand {
             """
     )
 
+    static let otherWords = ["jobs delete", "jobs remove"]
+
     static let outputFields = JobResult.outputFields
 
     @OptionGroup

@@ -53,7 +53,7 @@ struct CommandPath {
         // Before a similar name, which may do something else entirely: deletion rehearse for deletion release.
         let meant =
             inside ?? root.nearest { $0.wordsTried.contains(typed) } ?? similar(word)
-            ?? root.nearest { $0.names.contains(word) } ?? root.similar(word)
+            ?? root.nearest { $0.names.contains(word) }
         if let meant { return meant }
         // An account where a command is expected.
         let term = LookupTerm(word)

@@ -42,8 +42,11 @@ struct CommandLineTests {
             (["jobs", "unpause", "apple"], "Did you mean: accountctl jobs resume\n"),
             (["jobs", "status"], "Did you mean: accountctl jobs stats\n"),
             (["deletion", "remove", "x"], "accountctl deletion request or accountctl deletion cancel\n"),
-            // Not the deletion of an account.
-            (["jobs", "delete", "42"], "accountctl jobs delete\"\nSee: accountctl jobs --help\n"),
+            // Not the deletion of an account, and not that of a mail stream.
+            (["jobs", "delete", "42"], "Did you mean: accountctl jobs cancel\n"),
+            (["jobs", "remove", "42"], "Did you mean: accountctl jobs cancel\n"),
+            // Not config: a similar name outside the group means something else.
+            (["deletion", "confirm"], "accountctl deletion confirm\"\nSee: accountctl deletion --help\n"),
             (["apply"], "Did you mean: accountctl migrate up\n"),
             (["config", "check", "--confg", "x"], "--config"),
             (["user", "find"], "term"),
