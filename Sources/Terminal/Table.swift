@@ -86,23 +86,7 @@ struct TableLayout: Sendable {
             shown = wordy
             if isTooWide(available) {
                 if !rigid.contains(0) { widths[0] = min(first, available * 2 / 3) }
-                let fixed = rigid.union([0])
-                let least = widths.indices.map { index in
-                    let narrowest = fixed.contains(index) ? Int.max : max(Self.narrowest, columns[index].least)
-                    return min(widths[index], narrowest)
-                }
-                let full = widths
-                var candidates = wordy
-                var tooNarrow: [Int] = []
-                repeat {
-                    candidates.removeAll(where: tooNarrow.contains)
-                    widths = full
-                    shown = Self.room(for: least, of: candidates, in: available)
-                    let taken = shown.filter(fixed.contains)
-                        .reduce(Self.gap.count * (shown.count - 1)) { $0 + widths[$1] }
-                    Self.shrink(&widths, shown.filter { !fixed.contains($0) }, to: available - taken)
-                    tooNarrow = shown.filter { !fixed.contains($0) && widths[$0] < min(full[$0], columns[$0].least) }
-                } while !tooNarrow.isEmpty
+                (shown, widths) = Self.fit(columns, wordy, widths, fixed: rigid.union([0]), in: available)
             }
         }
         self.columns = columns
@@ -163,6 +147,30 @@ struct TableLayout: Sendable {
                 }
             )
         }
+    }
+
+    /// The candidates that are shown, and the widths of all columns: those that are not fixed shrink until a row fits.
+    ///
+    /// A column that would be narrower than the least width that it asks for leaves its room to the others.
+    private static func fit(
+        _ columns: [TableColumn],
+        _ candidates: [Int],
+        _ widths: [Int],
+        fixed: Set<Int>,
+        in available: Int
+    ) -> (shown: [Int], widths: [Int]) {
+        let least = columns.indices.map { index in
+            min(widths[index], fixed.contains(index) ? Int.max : max(narrowest, columns[index].least))
+        }
+        let shown = room(for: least, of: candidates, in: available)
+        let shrinking = shown.filter { !fixed.contains($0) }
+        let taken = shown.filter(fixed.contains).reduce(gap.count * (shown.count - 1)) { $0 + widths[$1] }
+        var fitted = widths
+        shrink(&fitted, shrinking, to: available - taken)
+        let tooNarrow = shrinking.filter { fitted[$0] < min(widths[$0], columns[$0].least) }
+        if tooNarrow.isEmpty { return (shown, fitted) }
+        let others = candidates.filter { !tooNarrow.contains($0) }
+        return fit(columns, others, widths, fixed: fixed, in: available)
     }
 
     /// The columns that fit at their minimum widths, from the left; always including the first.
