@@ -23,7 +23,7 @@ enum CommandWords {
         .union(["--no-color", "--no-pager", "--no-input"])
 
     static func normalised(_ words: [String], root: any ParsableCommand.Type) -> [String] {
-        joinNegativeNumbers(joinFields(moveLeadingOptions(words, root: root), root: root))
+        joinNegativeNumbers(joinFields(moveOptionsBehindNames(words, root: root), root: root))
     }
 
     private static func joinNegativeNumbers(_ words: [String]) -> [String] {
@@ -69,7 +69,7 @@ enum CommandWords {
 
     /// Moves options before the names of the command behind them, and those of every command also from between the
     /// names: another's value may be the name of a command, as in `user --reason release show anna`.
-    private static func moveLeadingOptions(_ words: [String], root: any ParsableCommand.Type) -> [String] {
+    private static func moveOptionsBehindNames(_ words: [String], root: any ParsableCommand.Type) -> [String] {
         var (names, options, rest): ([String], [String], ArraySlice<String>) = ([], [], words[...])
         while true {
             let path = CommandPath(root: root, words: names + rest)
