@@ -125,6 +125,25 @@ extension RequestTarget {
         return target
     }
 
+    /// The name of the field that says why an act was refused.
+    static let refusalField = "refusal"
+
+    static let outputFields = [idField.name, ActOutcome.field, refusalField]
+
+    /// Why an act was refused, as a word that is part of the interface; nil if it was not.
+    static func refusal(_ outcome: DeletionDesk.Act) -> String? {
+        switch outcome {
+        case .refused(let why): why.word
+        case .ended(let state): state.rawValue
+        case .done, .unchanged, .waiting, .unknownRequest: nil
+        }
+    }
+
+    /// The fact of the output why an act was refused.
+    static func facts(_ request: UUID, _ outcome: DeletionDesk.Act) -> [Sheet.Fact] {
+        [.init(refusalField, "Refused for", .text(refusal(outcome)))]
+    }
+
     static func unknown(_ name: String) -> CommandError {
         CommandError(.notFound, "there is no deletion request \(name)")
     }
@@ -153,7 +172,10 @@ struct BrakeTarget: ParsableArguments {
 
     /// Shows the outcome of an act on all requests.
     static func sheet(_ outcome: ActOutcome) -> Sheet {
-        Sheet(facts: [.init(RequestTarget.idField.name, RequestTarget.idField.label, .null), outcome.fact])
+        Sheet(facts: [
+            .init(RequestTarget.idField.name, RequestTarget.idField.label, .null), outcome.fact,
+            .init(RequestTarget.refusalField, "Refused for", .null),
+        ])
     }
 
     /// The one request; nil for all.

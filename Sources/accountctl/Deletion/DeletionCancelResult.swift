@@ -30,8 +30,8 @@ struct DeletionCancelResult: Sendable {
         case .unchanged, .ended(.cancelled): self.init(request, .unchanged, "was cancelled already")
         case .waiting: self.init(request, .unchanged, "nothing to do")
         case .unknownRequest: self.init(request, RequestTarget.unknown(name))
-        case .ended(let state): self.init(request, RequestTarget.ended(state, name), state.rawValue)
-        case .refused(let why): self.init(request, CommandError(.blocked, why.words), why.word)
+        case .ended(let state): self.init(request, RequestTarget.ended(state, name), RequestTarget.refusal(act))
+        case .refused(let why): self.init(request, CommandError(.blocked, why.words), RequestTarget.refusal(act))
         }
     }
 
@@ -50,7 +50,7 @@ struct DeletionCancelResult: Sendable {
     static let fields: [Field<DeletionCancelResult>] = [
         Field(RequestTarget.idField.name, RequestTarget.idField.label) { .uuid($0.request) },
         Field(ActOutcome.field, nil) { .text($0.outcome?.rawValue) },
-        Field("refusal", nil) { .text($0.refusal) },
+        Field(RequestTarget.refusalField, nil) { .text($0.refusal) },
         Field("exit_code", nil) { .integer(Int64($0.status.rawValue)) },
         Field("result", "Result", emphasis: { $0.status == .ok ? .none : .bad }) { .text($0.result) },
     ]
@@ -59,18 +59,4 @@ struct DeletionCancelResult: Sendable {
 
     /// The facts shown for a single request besides its id and the outcome.
     var facts: [Sheet.Fact] { Self.fields.dropFirst(2).map { .init($0.name, $0.name, $0.value(self)) } }
-}
-
-extension DeletionRefusal {
-    /// The name of the refusal in the output.
-    fileprivate var word: String {
-        switch self {
-        case .begun: "begun"
-        case .underWay: "under_way"
-        case .busy: "busy"
-        case .nothingLost: "nothing_lost"
-        case .notHeldUpByApple: "not_held_up_by_apple"
-        case .lockedOut: "locked_out"
-        }
-    }
 }

@@ -25,8 +25,9 @@ struct DeletionPauseCommand: AccountctlCommand {
             and the exit code say so.
 
             EXIT CODES
-              0 paused, now or before; 3 no such request; 6 it has ended, or one of its steps is running: try again; 7
-              all deletions are paused, but the hash key was not registered
+              0 paused, now or before; 3 no such request; 6 refused: it has ended (refusal has the state), or one of its
+              steps is running (under_way or busy): try again; 7 all deletions are paused, but the hash key was not
+              registered
 
             EXAMPLES
               accountctl deletion pause --all --reason "looking into a complaint"
@@ -36,7 +37,7 @@ struct DeletionPauseCommand: AccountctlCommand {
 
     static let otherWords = ["stop", "halt"]
 
-    static let outputFields = [RequestTarget.idField.name, ActOutcome.field]
+    static let outputFields = RequestTarget.outputFields
 
     @OptionGroup
     var target: BrakeTarget
@@ -57,6 +58,7 @@ struct DeletionPauseCommand: AccountctlCommand {
                 plan: "would be paused",
                 done: "paused",
                 next: { names, _ in "resume with: accountctl deletion resume \(names.id)" },
+                facts: RequestTarget.facts,
                 perform: { actor, _, request, connection in
                     try await DeletionDesk(actor).pause(request, reason: reason, on: connection)
                 }

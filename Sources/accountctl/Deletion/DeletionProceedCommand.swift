@@ -22,14 +22,17 @@ struct DeletionProceedCommand: ActCommand {
             The request's id has to be typed, or given with --confirm. Reversing asks nothing.
 
             EXIT CODES
-              0 it continues, or waits for Apple again; 3 no such request; 6 nothing of it is lost, Apple does not hold
-              it up, the account is locked out (--withdraw), or it has ended
+              0 it continues, or waits for Apple again; 3 no such request; 6 refused, and refusal says why:
+              nothing_lost, not_held_up_by_apple, locked_out (--withdraw), under_way or busy (try again), or the state
+              in which it has ended
 
             EXAMPLES
               accountctl deletion proceed 8D3C2A1E-5B7F-4C9D-8E21-0A9B8C7D6E5F --without-apple
               accountctl deletion proceed 8D3C2A1E-5B7F-4C9D-8E21-0A9B8C7D6E5F --without-apple --withdraw
             """
     )
+
+    static let outputFields = RequestTarget.outputFields
 
     @Flag(name: .long, help: "Continue without waiting for Apple.")
     var withoutApple = false
@@ -62,6 +65,7 @@ struct DeletionProceedCommand: ActCommand {
             done: "continues",
             question: { "Continue the deletion \($0) without what is missing?" },
             brakes: RequestTarget.brakes,
+            facts: RequestTarget.facts,
             perform: { actor, _, request, connection in
                 if let keys,
                     let key = try DeletionDesk.keyOfIdentifiers(of: request, among: keys, on: connection)
@@ -89,6 +93,7 @@ struct DeletionProceedCommand: ActCommand {
             plan: "would wait for Apple again",
             done: "waits for Apple again",
             brakes: RequestTarget.brakes,
+            facts: RequestTarget.facts,
             perform: { actor, _, request, connection in
                 try await DeletionDesk(actor).waitForApple(request, reason: reason, on: connection)
             }

@@ -8,6 +8,18 @@ import Postgres
 #endif
 
 extension DeletionRefusal {
+    /// The name of the refusal in the output.
+    var word: String {
+        switch self {
+        case .begun: "begun"
+        case .underWay: "under_way"
+        case .busy: "busy"
+        case .nothingLost: "nothing_lost"
+        case .notHeldUpByApple: "not_held_up_by_apple"
+        case .lockedOut: "locked_out"
+        }
+    }
+
     /// The reason for the refusal and what to do about it, in words for an operator.
     var words: String {
         switch self {

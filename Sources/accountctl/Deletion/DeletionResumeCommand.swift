@@ -14,8 +14,8 @@ struct DeletionResumeCommand: AccountctlCommand {
             has to be typed, or given with --confirm.
 
             EXIT CODES
-              0 it continues, or was not paused; 2 declined; 3 no such request; 6 it has ended, or one of its steps is
-              running: try again
+              0 it continues, or was not paused; 2 declined; 3 no such request; 6 refused: it has ended (refusal has the
+              state), or one of its steps is running (under_way or busy): try again
 
             EXAMPLES
               accountctl deletion resume --all
@@ -25,7 +25,7 @@ struct DeletionResumeCommand: AccountctlCommand {
 
     static let otherWords = ["unpause", "continue"]
 
-    static let outputFields = [RequestTarget.idField.name, ActOutcome.field]
+    static let outputFields = RequestTarget.outputFields
 
     @OptionGroup
     var target: BrakeTarget
@@ -48,6 +48,7 @@ struct DeletionResumeCommand: AccountctlCommand {
                 question: { "Resume the deletion \($0), which erases its account for good?" },
                 asks: { try DeletionDesk.isDue($0, on: $1) },
                 brakes: RequestTarget.brakes,
+                facts: RequestTarget.facts,
                 perform: { actor, _, request, connection in
                     try await DeletionDesk(actor).resume(request, reason: reason, on: connection)
                 }

@@ -78,8 +78,8 @@ struct DeletionLifeTests {
             let cancelled = try await site.deletion(["cancel", account])
             #expect(cancelled.status == 0 && cancelled.errors.contains("Nothing to do"), "\(cancelled)")
             for words in ["retry", "pause", "resume"] {
-                let late = try await site.deletion([words, account])
-                #expect(late.status == 6, "\(words)")
+                let late = try await site.deletion([words, account, "--tsv"])
+                #expect(late.status == 6 && late.output.hasSuffix("\trefused\tcancelled\n"), "\(words): \(late)")
                 #expect(late.errors.contains("has ended: cancelled"), "\(words): \(late.errors)")
             }
             let log = "select string_agg(action, ' ' order by id) from accountctl.operator_log"
