@@ -2,6 +2,7 @@ import AccountLifecycle
 import ArgumentParser
 import Postgres
 import Settings
+import Terminal
 
 /// Lets a deletion continue although something that it waits for is lost for good.
 struct DeletionProceedCommand: ActCommand {
@@ -58,12 +59,13 @@ struct DeletionProceedCommand: ActCommand {
     func act(in context: CommandContext) throws -> Act<DeletionDesk.Act> {
         if withdraw { return withdrawal }
         let (apple, identifiers, reason) = (withoutApple, withoutIdentifiers, options.acting.reason)
+        let missing = (apple ? ["Apple"] : []) + (identifiers ? ["its identifiers, which cannot be reversed"] : [])
         let hasKeys = try context.checkedSettings().settings.keys.sealingKeyFile != nil
         let keys = identifiers && hasKeys ? try context.keyRing() : nil
         return Act(
             plan: "would continue",
             done: "continues",
-            question: { "Continue the deletion \($0) without what is missing?" },
+            question: { "Continue the deletion \($0) without \(Wording.list(missing))?" },
             brakes: RequestTarget.brakes,
             facts: RequestTarget.facts,
             perform: { actor, _, request, connection in

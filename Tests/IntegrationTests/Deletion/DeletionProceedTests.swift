@@ -11,6 +11,15 @@ struct DeletionProceedTests {
                 let result = try await site.deletion(["proceed", request, "--without-identifiers", consent])
                 #expect(result.status == 6 && result.errors.contains("none of them is lost"), "\(result)")
             }
+            // The question says what is given up.
+            for (flags, what) in [
+                (["--without-apple"], "without Apple?"),
+                (["--without-identifiers"], "without its identifiers, which cannot be reversed?"),
+                (["--without-apple", "--without-identifiers"], "without Apple and its identifiers, which cannot"),
+            ] {
+                let asked = try await site.deletion(["proceed", request] + flags)
+                #expect(asked.status == 2 && asked.errors.contains(what), "\(asked)")
+            }
             let given = "select bool_or(without_identifiers) from accountctl.deletion_requests"
             #expect(try await site.database.psql(given) == "f")
         }
