@@ -170,11 +170,11 @@ struct BrakeTarget: ParsableArguments {
         if all == (request != nil) { throw ValidationError("name a request, or give --all") }
     }
 
-    /// Shows the outcome of an act on all requests.
-    static func sheet(_ outcome: ActOutcome) -> Sheet {
+    /// Shows the outcome of an act on all requests, and why it was refused.
+    static func sheet(_ outcome: ActOutcome, _ refusal: String? = nil) -> Sheet {
         Sheet(facts: [
             .init(RequestTarget.idField.name, RequestTarget.idField.label, .null), outcome.fact,
-            .init(RequestTarget.refusalField, "Refused for", .null),
+            .init(RequestTarget.refusalField, "Refused for", .text(refusal)),
         ])
     }
 

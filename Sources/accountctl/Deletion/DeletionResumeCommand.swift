@@ -15,7 +15,8 @@ struct DeletionResumeCommand: AccountctlCommand {
 
             EXIT CODES
               0 it continues, or was not paused; 2 declined; 3 no such request; 6 refused: it has ended (refusal has the
-              state), or one of its steps is running (under_way or busy): try again
+              state), one of its steps is running (under_way or busy): try again, or somebody has paused all of them again
+              since the question (paused_again)
 
             EXAMPLES
               accountctl deletion resume --all
@@ -75,9 +76,18 @@ struct DeletionResumeCommand: AccountctlCommand {
             id: "all",
             consent
         )
-        let (brakes, alone) = try await context.withConnection { connection in
-            try await DeletionDesk(actor).resumeAll(reason: reason, on: connection)
+        let rest = try await context.withConnection { connection -> (StandingBrakes, Int)? in
+            let isResumed = try await DeletionDesk(actor).resumeAll(paused, reason: reason, on: connection)
+            guard isResumed else { return nil }
             return (try StandingBrakes.read(on: connection), try DeletionDesk.pausedAlone(on: connection))
+        }
+        guard let (brakes, alone) = rest else {
+            try context.output.show(BrakeTarget.sheet(.refused, "paused_again"))
+            throw CommandError(
+                .blocked,
+                "somebody has paused every deletion again since the question, for another reason: nothing is resumed",
+                hint: "Who and why: accountctl doctor --database-only"
+            )
         }
         context.messages.note("deletions are resumed")
         try context.output.show(BrakeTarget.sheet(.done))

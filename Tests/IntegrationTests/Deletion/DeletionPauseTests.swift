@@ -53,4 +53,26 @@ struct DeletionPauseTests {
             }
         }
     }
+
+    @Test("A pause of all deletions that somebody makes while a resume asks about an earlier one stays")
+    func pausedAgain() async throws {
+        try await OperatorStage.with { stage in
+            let pause = ["deletion", "pause", "--all", "--reason"]
+            #expect(try await stage.run(pause + ["maintenance"]).status == 0)
+            let words = ["deletion", "resume", "--all", "--json"]
+            let resume = try await TerminalSession.live(words, environment: stage.variables) { person in
+                #expect(try await person.waits(for: "Type all"), "\(person.screen)")
+                #expect(try await stage.run(pause + ["the wrong list"]).status == 0)
+                try person.type("all\n")
+            }
+            #expect(resume.status == 6 && resume.screen.contains("paused_again"), "\(resume)")
+            let left = "select paused_reason from accountctl.deletion_brakes where paused_at is not null"
+            #expect(try await stage.database.psql(left) == "the wrong list")
+            let resumed = "select count(*) from accountctl.operator_log where action = 'deletion.resume_all'"
+            #expect(try await stage.database.psql(resumed) == "0")
+            #expect(try await stage.run(words + ["--confirm=all"]).status == 0)
+            #expect(try await stage.database.psql(left) == "")
+            #expect(try await stage.database.psql(resumed) == "1")
+        }
+    }
 }

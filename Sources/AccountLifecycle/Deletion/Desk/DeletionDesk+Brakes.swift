@@ -57,18 +57,36 @@ extension DeletionDesk {
     /// Requests that the pause held are woken afterwards, in batches, so that this work does not hold the brakes, which
     /// every lock-out needs. They look again by themselves, too; ``wakePaused(on:)`` wakes those that an interrupted
     /// call left asleep.
-    package func resumeAll(reason: String? = nil, on connection: isolated Connection) async throws {
-        try await connection.atomically { connection in
-            try connection.execute(
+    ///
+    /// - Parameters:
+    ///   - pause: the pause that the operator was asked about; one that somebody has made since for another reason
+    ///     stays. Nil for whatever pause there is.
+    ///   - reason: why the requests may continue.
+    ///   - connection: the database.
+    /// - Returns: False if another pause stays.
+    /// - Throws: ``NewHashKey``; ``OtherHashKey``; `PostgresError`.
+    @discardableResult
+    package func resumeAll(
+        _ pause: StandingBrakes.Pause? = nil,
+        reason: String? = nil,
+        on connection: isolated Connection
+    ) async throws -> Bool {
+        let isResumed = try await connection.atomically { connection in
+            let released = try connection.execute(
                 """
                 update accountctl.deletion_brakes
                 set paused_at = null, paused_by = null, paused_reason = null
-                where true
+                where \(pause == nil)
+                   or paused_at is null
+                   or (paused_by is not distinct from \(pause?.by) and paused_reason is not distinct from \(pause?.reason))
                 """
             )
+            guard released > 0 else { return false }
             try log("deletion.resume_all", user: nil, reason: reason, request: nil, on: connection)
+            return true
         }
-        try await Self.wakePaused(on: connection)
+        if isResumed { try await Self.wakePaused(on: connection) }
+        return isResumed
     }
 
     /// Wakes the requests that a pause held when they last looked, in batches.
