@@ -82,7 +82,8 @@ enum Verdict: Sendable, Hashable {
         case .snooze(let until):
             if stop == .cancelRequested { return .end(.cancelled, reason: "cancelled while running") }
             let seconds = min(max(0, until.timeIntervalSince(facts.now)), longestWait)
-            let latest = min(until, facts.now.addingTimeInterval(longestWait))
+            // An instant in the past may be before the server's calendar, or no number at all.
+            let latest = seconds > 0 ? min(until, facts.now.addingTimeInterval(longestWait)) : facts.now
             return .giveBack(
                 NextTurn(wait: .seconds(seconds), until: latest, givesAttemptBack: true, isWell: true)
             )

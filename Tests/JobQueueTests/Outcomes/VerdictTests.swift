@@ -58,8 +58,12 @@ import Testing
     }
 
     @Test func aWaitIsOneThatTheDatabaseCanHold() {
-        for (until, seconds) in [(Self.now - 5, 0), (Self.now + 5, 5), (.distantFuture, 3.2e9)] as [(Date, Double)] {
-            let latest = min(until, Self.now + 3.2e9)
+        let none = Date(timeIntervalSince1970: .nan)
+        let instants: [(until: Date, seconds: Double)] = [
+            (Self.now - 5, 0), (Self.now - 1e15, 0), (none, 0), (Self.now + 5, 5), (.distantFuture, 3.2e9),
+        ]
+        for (until, seconds) in instants {
+            let latest = Self.now + seconds
             let next = NextTurn(wait: .seconds(seconds), until: latest, givesAttemptBack: true, isWell: true)
             #expect(verdict(.success(.snooze(until: until)), nil) == .giveBack(next))
         }
