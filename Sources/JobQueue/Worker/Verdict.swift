@@ -89,6 +89,8 @@ enum Verdict: Sendable, Hashable {
             )
         case .retry(let after, let reason):
             if stop == .cancelRequested { return .end(.cancelled, reason: "cancelled while running") }
+            // As with a thrown error: some handlers return what they catch.
+            if stop == .shutdown { return .release }
             return failed(reason, after: after, facts)
         }
     }

@@ -39,6 +39,15 @@ import Testing
         #expect(verdict(failed, nil) == .giveBack(NextTurn(wait: .seconds(8), failure: own)))
     }
 
+    /// A handler may catch its own cancellation and return it as a failure; a deploy would discard a kind with one
+    /// attempt.
+    @Test func aFailureReturnedAtAShutdownUsesNoAttempt() {
+        for retry in [RetryPolicy.never, .exponential(attempts: 3), .withoutLastAttempt(attempts: 1)] {
+            #expect(verdict(.success(.retry(reason: "cancelled")), .shutdown, retry: retry) == .release)
+        }
+        #expect(verdict(.success(.discard(reason: "no")), .shutdown) != .release)
+    }
+
     @Test func whatIsDoneIsDoneThoughItWasToStop() {
         for stop in [StopReason.shutdown, .cancelRequested, .deadline] {
             #expect(verdict(.success(.completed()), stop) == .end(.completed))
