@@ -27,7 +27,8 @@ package struct JobDocument: Sendable, Hashable {
         guard (try? JSONDecoder().decode([String: JSONSyntax].self, from: Data(text.utf8))) != nil else {
             throw .invalid(field, "must be a JSON object, with numbers that fit a double")
         }
-        json = text
+        // Without the blanks before it: a new job tells an object by its first byte.
+        json = String(text.drop(while: \.isWhitespace))
     }
 
     /// Encodes a value.

@@ -86,6 +86,12 @@ import Testing
         #expect(field { _ = try JobDocument(object: text) } == "arguments")
     }
 
+    /// Blanks around an object are part of JSON: a shell puts the text of an indented file in the place of the value.
+    @Test(arguments: [" {}", "\n{\"a\": 1}\n", "\r\n\t { }"])
+    func blanksAroundAnObject(_ text: String) {
+        #expect(field { _ = try NewJob(kind: "k", queue: "q", arguments: .init(object: text)) } == nil)
+    }
+
     /// Errors that only the server finds name the field too, whichever statement meets them.
     @Test func argumentsThatTheServerRefuses() async throws {
         try await JobHarness.with { harness in
