@@ -56,7 +56,8 @@ package struct JobKind<Arguments: Codable & Sendable>: Sendable {
     /// How often the process may die under the job before it is discarded, or tried daily if it has no last attempt.
     let crashLimit: Int
     let limits: Limits
-    /// The functions that rewrite arguments from each older version to the next.
+    /// The functions that rewrite arguments from each older version to the next; without one, that version's arguments
+    /// are read as they are.
     let upcasts: [Int16: Upcast]
 
     /// Declares a kind; the fields are checked when it is registered and when a job is created.
