@@ -25,19 +25,28 @@ extension JobQueue {
         let ended = filter.states.filter(\.isEnded).map(\.rawValue)
         var jobs: [JobRecord] = []
         if ended.isEmpty || !live.isEmpty {
-            jobs = try records(
-                """
-                \(liveColumns)
-                where (
-                    cardinality(\(live)::text[]) = 0
-                    or j.state = any(\(live)::text[]::\(tables.schema).job_state[])
-                )
-                and (not \(filter.isExhausted) or j.exhausted_at is not null)
-                and \(common)
+            let order: Statement = """
                 order by case j.state when 'running' then 0 when 'available' then 1 when 'scheduled' then 2 else 3 end,
                     -- The priority of a scheduled job counts only once its time has come.
                     case j.state when 'scheduled' then j.run_at end, j.priority, j.run_at, j.id
-                limit \(limit)
+                """
+            jobs = try records(
+                """
+                \(liveColumns)
+                -- The jobs are chosen first: working out every column of a million of them takes two seconds.
+                where j.id = any(array(
+                    select j.id
+                    from \(tables.jobs) j
+                    where (
+                        cardinality(\(live)::text[]) = 0
+                        or j.state = any(\(live)::text[]::\(tables.schema).job_state[])
+                    )
+                    and (not \(filter.isExhausted) or j.exhausted_at is not null)
+                    and \(common)
+                    \(order)
+                    limit \(limit)
+                ))
+                \(order)
                 """,
                 on: connection
             )

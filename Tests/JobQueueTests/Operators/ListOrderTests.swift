@@ -17,6 +17,12 @@ import Testing
             ]).map(\.id)
             let listed = try await harness.pool.withConnection { try harness.queue.list(JobFilter(), on: $0) }
             #expect(listed.map(\.id) == [ids[3], ids[2], ids[1], ids[0]])
+            var filter = JobFilter()
+            filter.limit = 3
+            let first = try await harness.pool.withConnection { [filter] connection in
+                try harness.queue.list(filter, on: connection)
+            }
+            #expect(first.map(\.id) == [ids[3], ids[2], ids[1]])
         }
     }
 }
