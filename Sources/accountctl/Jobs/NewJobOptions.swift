@@ -19,10 +19,10 @@ struct NewJobOptions: ParsableArguments {
         name: .long,
         help: ArgumentHelp("The version of the arguments' format. Default: 1.", valueName: "number")
     )
-    var argumentsVersion: Int16?
+    var argumentsVersion: Int?
 
     @Option(name: .long, help: ArgumentHelp("From 0, the most urgent, to 9. Default: 5.", valueName: "number"))
-    var priority: Int16?
+    var priority: Int?
 
     @Option(
         name: .long,
@@ -55,7 +55,7 @@ struct NewJobOptions: ParsableArguments {
         name: .long,
         help: ArgumentHelp("How many attempts it has. Default: those of the kind.", valueName: "number")
     )
-    var maxAttempts: Int16?
+    var maxAttempts: Int?
 
     /// Whether any of these was given.
     var areGiven: Bool {
@@ -72,16 +72,18 @@ struct NewJobOptions: ParsableArguments {
     /// - Throws: `JobQueueError` or ``CommandError`` that names the invalid option.
     func order(_ kind: String) throws -> JobOrder {
         let wait = try `in`.map { try DurationArgument.required($0, "--in") }
+        // The bounds of these numbers, which the new job checks, are narrower than those of the type.
+        func number(_ given: Int?) -> Int16? { given.map { Int16(clamping: $0) } }
         let job = try NewJob(
             kind: kind,
             queue: queue ?? JobOrder.queue(of: kind),
             arguments: JobDocument(object: arguments ?? "{}"),
-            argumentsVersion: argumentsVersion ?? 1,
-            priority: priority ?? 5,
+            argumentsVersion: number(argumentsVersion) ?? 1,
+            priority: number(priority) ?? 5,
             runAt: at.map { try DurationArgument.absolute($0, "--at") },
             uniqueKey: uniqueKey,
             limitKey: limitKey,
-            maxAttempts: maxAttempts
+            maxAttempts: number(maxAttempts)
         )
         return try JobOrder(job, wait: wait)
     }

@@ -124,10 +124,12 @@ struct JobsCommandTests {
                 (["enqueue", "mail.check", "--arguments-version", "2"], "--arguments-version must not exceed 1"),
                 (["enqueue", "k", "--priority", "10"], "error: --priority must"),
                 (["enqueue", "k", "--priority=-1"], "error: --priority must"),
+                (["enqueue", "k", "--priority", "40000"], "error: --priority must be between 0 and 9"),
                 (["enqueue", "k", "--in", "9000d"], "error: --in must be between"),
                 (["enqueue", "k", "--unique-key", ""], "error: --unique-key must"),
                 (["enqueue", "k", "--limit-key", ""], "error: --limit-key must"),
                 (["enqueue", "k", "--max-attempts", "0"], "error: --max-attempts must"),
+                (["enqueue", "k", "--max-attempts", "40000"], "error: --max-attempts must be between 1 and 32000"),
                 (["watch", "--queue", "Bad Queue"], "error: --queue must"),
                 (["wach"], "Did you mean: accountctl jobs watch"),
             ]
