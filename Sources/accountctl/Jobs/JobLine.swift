@@ -99,10 +99,11 @@ struct JobLine {
         switch fields[field.rawValue] {
         case nil, .null: return nil
         case .number(let number):
-            if let whole = Int16(number.description) { return whole }
+            // The new job checks the bounds, which are narrower than those of the type.
+            if let whole = Int(number.description) { return Int16(clamping: whole) }
         default: break
         }
-        throw LineProblem("\(field.rawValue) must be a whole number of at most \(Int16.max)")
+        throw LineProblem("\(field.rawValue) must be a whole number")
     }
 
     private func arguments() throws -> [String: JSONValue] {

@@ -167,7 +167,7 @@ extension JobsCommandTests {
             (#"{"kind":"mail.check"}"#, "arguments cannot be read: stream is missing"),
             (#"{"kind":"k","priority":"1"}"#, "priority must be a whole number"),
             (#"{"kind":"k","priority":1.5}"#, "priority must be a whole number"),
-            (#"{"kind":"k","max_attempts":40000}"#, "max_attempts must be a whole number of at most"),
+            (#"{"kind":"k","max_attempts":40000}"#, "max_attempts must be between 1 and 32000"),
             (#"{"kind":"k","priority":10}"#, "priority must be between"),
             (#"{"kind":"k","queue":"a b"}"#, "queue must be 1 to"),
             (#"{"kind":"k","in":"soon"}"#, "in must be a length"),
