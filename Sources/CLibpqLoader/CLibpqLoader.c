@@ -83,8 +83,9 @@ static struct {
     FUNCTIONS(MEMBER)
 } library;
 
-// SSL_pending of the TLS library that libpq brings along; NULL if libpq was built without OpenSSL.
+// Functions of the TLS library that libpq brings along; NULL if libpq was built without OpenSSL.
 static int (*pending)(const void *ssl);
+static int (*verify_mode)(const void *ssl);
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 // Whether the functions have been loaded.
@@ -107,6 +108,7 @@ static void load(void) {
 #define LOOK_UP(type, name, parameters, arguments) library.name = (type(*) parameters)function(handle, #name);
     FUNCTIONS(LOOK_UP)
     pending = (int (*)(const void *))dlsym(handle, "SSL_pending");
+    verify_mode = (int (*)(const void *))dlsym(handle, "SSL_get_verify_mode");
     if (failure[0] == 0) atomic_store_explicit(&isLoaded, true, memory_order_release);
 }
 
@@ -130,29 +132,33 @@ static void require(void) {
     }
 FUNCTIONS(PASS_ON)
 
-int clibpqloader_pending(void *ssl) {
-    return ssl != NULL && pending != NULL ? pending(ssl) : 0;
-}
-
 #else
 
 #include <dlfcn.h>
 #include <pthread.h>
 
 static int (*pending)(const void *ssl);
+static int (*verify_mode)(const void *ssl);
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-static void look_up(void) {
+static void load(void) {
     pending = (int (*)(const void *))dlsym(RTLD_DEFAULT, "SSL_pending");
+    verify_mode = (int (*)(const void *))dlsym(RTLD_DEFAULT, "SSL_get_verify_mode");
 }
 
 const char *clibpqloader_load(void) {
     return NULL;
 }
 
+#endif
+
 int clibpqloader_pending(void *ssl) {
-    pthread_once(&once, look_up);
+    pthread_once(&once, load);
     return ssl != NULL && pending != NULL ? pending(ssl) : 0;
 }
 
-#endif
+int clibpqloader_verifies(void *ssl) {
+    pthread_once(&once, load);
+    // SSL_VERIFY_PEER, whose value is part of OpenSSL's interface.
+    return ssl != NULL && verify_mode != NULL && (verify_mode(ssl) & 1) != 0;
+}

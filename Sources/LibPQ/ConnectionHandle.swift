@@ -122,6 +122,12 @@ package final class ConnectionHandle {
     /// Whether TLS protects the connection.
     package var usesTLS: Bool { unsafe PQsslInUse(handle) == 1 }
 
+    /// Whether the server's certificate was verified, which libpq does in every mode if it finds a root certificate.
+    package var verifiesServer: Bool {
+        guard unsafe PQsslInUse(handle) == 1 else { return false }
+        return unsafe clibpqloader_verifies(PQsslStruct(handle, "OpenSSL")) != 0
+    }
+
     /// A fact about TLS in use, such as `protocol` or `cipher`.
     package func tlsAttribute(_ name: String) -> String? {
         unsafe PQsslAttribute(handle, name).map { unsafe String(cString: $0) }

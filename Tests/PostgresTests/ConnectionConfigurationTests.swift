@@ -34,19 +34,24 @@ import Testing
 
     @Test(
         arguments: [
-            (["host": "db", "sslmode": "require"], true, .unverified), (["host": "db"], true, .unverified),
-            (["host": "db", "sslmode": "verify-full"], true, .verified),
-            (["host": "db", "sslmode": "verify-ca"], true, .verified),
-            // A root certificate that exists is checked in every mode; without one, only the two modes above verify the
-            // server.
-            (["host": "db", "sslmode": "require", "sslrootcert": "/dev/null"], true, .verified),
-            (["host": "db", "sslmode": "require", "sslrootcert": "/nonexistent"], true, .unverified),
-            (["host": "db", "sslmode": "disable"], false, .plaintext),
-            (["host": "localhost", "sslmode": "require"], true, .local), ([:], false, .local),
-        ] as [([String: String], Bool, Protection)]
+            (["host": "db", "sslmode": "require"], true, false, .unverified),
+            (["host": "db"], true, false, .unverified),
+            // libpq found a root certificate, which it does not tell the place of.
+            (["host": "db", "sslmode": "require"], true, true, .verified),
+            (["host": "db", "sslmode": "require", "sslrootcert": "/nonexistent"], true, false, .unverified),
+            (["host": "db", "sslmode": "verify-full"], true, false, .verified),
+            (["host": "db", "sslmode": "verify-ca"], true, false, .verified),
+            (["host": "db", "sslmode": "disable"], false, false, .plaintext),
+            (["host": "localhost", "sslmode": "require"], true, false, .local), ([:], false, false, .local),
+        ] as [([String: String], Bool, Bool, Protection)]
     )
-    func theWayToTheServerIsKept(parameters: [String: String], usesTLS: Bool, protection: Protection) {
-        #expect(Protection(parameters, usesTLS: usesTLS) == protection)
+    func theWayToTheServerIsKept(
+        parameters: [String: String],
+        usesTLS: Bool,
+        verifiesServer: Bool,
+        protection: Protection
+    ) {
+        #expect(Protection(parameters, usesTLS: usesTLS, verifiesServer: verifiesServer) == protection)
     }
 
     @Test func aMalformedStringIsAnErrorThatQuotesNothing() async throws {

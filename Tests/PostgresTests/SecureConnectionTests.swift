@@ -1,8 +1,10 @@
 import Foundation
-import Postgres
+import LibPQ
 import Synchronization
 import TestSupport
 import Testing
+
+@testable import Postgres
 
 /// TLS, and passwords given as parameters, in URIs and in files, all against one server.
 @Suite(.timeLimit(.minutes(5))) struct SecureConnectionTests {
@@ -19,6 +21,8 @@ import Testing
 
                 try await passwords(base, verified, cluster)
                 try await changedPassword(verified, cluster)
+                try await cluster.psql("alter role anna password 'her secret'")
+                try await verification(base, certificate.certificate)
 
                 let wrongName = verified.replacingOccurrences(of: "host=localhost", with: "host=db.example.com")
                 let error = try await PostgresError.expected { try await user(wrongName, password: "her secret") }
@@ -57,6 +61,19 @@ import Testing
             try await user("\(base) sslmode=disable", password: "her secret")
         }
         #expect(plain.sqlState == .invalidAuthorization)
+    }
+
+    /// With a root certificate, libpq verifies the server in every mode.
+    private func verification(_ base: String, _ certificate: String) async throws {
+        for (mode, isVerified) in [
+            ("require sslrootcert=/nonexistent", false), ("require sslrootcert=\(certificate)", true),
+            ("verify-full sslrootcert=\(certificate)", true),
+        ] {
+            var configuration = ConnectionConfiguration(conninfo: "\(base) sslmode=\(mode)")
+            configuration.password = { "her secret" }
+            let found = try await Connection.with(configuration, logger: .silent) { $0.handle?.verifiesServer }
+            #expect(found == isVerified, "sslmode=\(mode)")
+        }
     }
 
     /// A pool that was made before a password changed goes on with the new one.

@@ -9,4 +9,8 @@ const char *clibpqloader_load(void);
 /// object.
 int clibpqloader_pending(void *ssl);
 
+/// Whether OpenSSL ends a handshake with a server whose certificate it cannot verify; 0 if libpq was built without it.
+/// Takes libpq's own SSL object.
+int clibpqloader_verifies(void *ssl);
+
 #endif

@@ -1,8 +1,3 @@
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Darwin
-#endif
 import LibPQ
 
 /// How the connection to the server is protected.
@@ -19,28 +14,25 @@ package enum Protection: Sendable, Equatable {
     /// - Parameters:
     ///   - parameters: the parameters in force.
     ///   - usesTLS: whether TLS is in use.
-    init(_ parameters: [String: String], usesTLS: Bool) {
+    ///   - verifiesServer: whether TLS is known to have verified the server's certificate.
+    init(_ parameters: [String: String], usesTLS: Bool, verifiesServer: Bool) {
         if !TLSRule.leadsElsewhere(parameters) {
             self = .local
         } else if !usesTLS {
             self = .plaintext
         } else {
+            // libpq refuses these modes without a root certificate: they tell it even where its TLS library is hidden.
             let isAsked = ["verify-ca", "verify-full"].contains(parameters["sslmode"] ?? "")
-            self = isAsked || Self.namesCertificate(parameters) ? .verified : .unverified
+            self = isAsked || verifiesServer ? .verified : .unverified
         }
-    }
-
-    /// Whether a root certificate is configured and exists: libpq then verifies the server's certificate with it in
-    /// every mode, as verify-ca does.
-    private static func namesCertificate(_ parameters: [String: String]) -> Bool {
-        guard let path = parameters["sslrootcert"], !path.isEmpty else { return false }
-        return access(path, F_OK) == 0
     }
 }
 
 extension Connection {
     /// How the connection to the server is protected; nil without a connection.
     package var protection: Protection? {
-        handle.map { Protection($0.parametersInForce(), usesTLS: $0.usesTLS) }
+        handle.map {
+            Protection($0.parametersInForce(), usesTLS: $0.usesTLS, verifiesServer: $0.verifiesServer)
+        }
     }
 }
