@@ -22,12 +22,10 @@ package enum ResultStatus: Sendable, Equatable {
     case other
 }
 
-/// One result of a statement.
-///
-/// Safe to share: libpq's threading chapter says that a PGresult is read-only once created, and the handle is cleared
-/// exactly once.
+/// One result of a statement, cleared with the last reference; read where its connection is used, and therefore not
+/// Sendable.
 @safe
-package final class QueryResult: @unchecked Sendable {
+package final class QueryResult {
     private let handle: OpaquePointer
 
     init(_ handle: OpaquePointer) {
