@@ -86,12 +86,13 @@ private struct QueueWakeup {
     /// Only an insert with a notify in one statement, a listener and a claim, through the same driver, so that the
     /// difference is the engine alone.
     private func raw(_ bench: QueueBench) async throws -> [Double] {
-        try await Listener.with(
-            bench.configuration,
-            channels: ["floor"],
-            logger: .silent
-        ) { events in
-            try await bench.withPool(2) { pool in
+        let (events, heard) = AsyncStream.makeStream(of: Listener.Event.self)
+        return try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                await Listener.run(bench.configuration, channels: ["floor"], logger: .silent) { heard.yield($0) }
+            }
+            defer { group.cancelAll() }
+            return try await bench.withPool(2) { pool in
                 var iterator = events.makeAsyncIterator()
                 _ = await iterator.next()
                 var times: [Double] = []

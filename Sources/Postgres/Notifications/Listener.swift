@@ -3,12 +3,10 @@ package import Logging
 /// Receives notifications on a dedicated connection that is reopened whenever it is lost.
 ///
 /// ```swift
-/// try await Listener.with(configuration, channels: ["jobs"], logger: logger) { events in
-///     for await event in events {
-///         switch event {
-///         case .listening, .notification: work.wake()
-///         case .lost, .unavailable: break
-///         }
+/// await Listener.run(configuration, channels: ["jobs"], logger: logger) { event in
+///     switch event {
+///     case .listening, .notification: work.wake()
+///     case .lost, .unavailable: break
 ///     }
 /// }
 /// ```
@@ -39,37 +37,6 @@ package enum Listener {
             var wait = initial
             for _ in 1..<max(min(count, 20), 1) where wait < maximum { wait *= 2 }
             return min(wait, maximum) * (0.5 + 0.5 * random)
-        }
-    }
-
-    /// Listens for the duration of a closure.
-    ///
-    /// Up to 1,024 events are buffered for a slow reader; further ones are dropped, because such a reader has reason
-    /// enough to look for work.
-    ///
-    /// - Throws: What `body` throws. Problems with the connection are events, not errors.
-    package static func with<Result: Sendable>(
-        _ configuration: ConnectionConfiguration,
-        channels: [String],
-        logger: Logger,
-        _ body: @Sendable (AsyncStream<Event>) async throws -> Result
-    ) async throws -> Result {
-        let (events, continuation) = AsyncStream.makeStream(of: Event.self, bufferingPolicy: .bufferingOldest(1024))
-        return try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask {
-                await run(configuration, channels: channels, logger: logger) {
-                    continuation.yield($0)
-                }
-                continuation.finish()
-            }
-            do {
-                let result = try await body(events)
-                group.cancelAll()
-                return result
-            } catch {
-                group.cancelAll()
-                throw error
-            }
         }
     }
 
