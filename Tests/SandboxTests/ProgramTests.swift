@@ -89,9 +89,15 @@ import Testing
         for endpoint in Endpoint.allCases { #expect(help.contains(endpoint.rawValue), "\(endpoint.rawValue)") }
     }
 
-    @Test func aDatabaseWithoutAFolderIsAMistakeOfTheCaller() throws {
-        let program = try Program(["--database", "dbname=nothing"])
+    @Test(arguments: [
+        ["--database", "dbname=nothing"],
+        ["populate", "--database", "dbname=nothing", "--sandbox", "http://127.0.0.1:9", "--users=-1"],
+        ["request-deletions", "--database", "dbname=nothing", "--sandbox", "http://127.0.0.1:9", "--count=-1"],
+    ])
+    func mistakesOfTheCallerAreTold(_ arguments: [String]) throws {
+        let program = try Program(arguments)
         program.process.waitUntilExit()
+        #expect(program.process.terminationReason == .exit)
         #expect(program.process.terminationStatus == 64)
     }
 }

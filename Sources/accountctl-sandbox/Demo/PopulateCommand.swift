@@ -19,6 +19,10 @@ struct PopulateCommand: AsyncParsableCommand {
     @Option(help: "How many accounts to create.")
     var users = 300
 
+    func validate() throws {
+        guard users >= 0 else { throw ValidationError("--users must not be negative") }
+    }
+
     func run() async throws {
         let sandbox = DemoSandbox(url: demo.sandbox)
         let people = (0..<users).map { DemoPerson(number: $0) }

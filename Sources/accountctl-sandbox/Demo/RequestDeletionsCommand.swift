@@ -19,6 +19,10 @@ struct RequestDeletionsCommand: AsyncParsableCommand {
     @Option(help: "How many accounts request their deletion.")
     var count = 100
 
+    func validate() throws {
+        guard count >= 1 else { throw ValidationError("--count must be at least 1") }
+    }
+
     func run() async throws {
         let sandbox = DemoSandbox(url: demo.sandbox)
         let client = demo.client
