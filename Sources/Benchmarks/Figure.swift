@@ -21,7 +21,10 @@ struct Figure: Codable, Sendable {
     /// The result of the same work done by the simplest other means in the same run.
     var floor: Double?
 
-    /// The value as a multiple of the floor.
+    /// The median of the runs' results as multiples of their floors.
+    ///
+    /// Not the quotient of the two medians: the speed of a machine, above all of its disk, changes within minutes, but
+    /// less between a run and the floor taken beside it.
     var ratio: Double?
 
     /// The smallest of the runs.
@@ -33,15 +36,16 @@ struct Figure: Codable, Sendable {
     /// The number of runs.
     var runs: Int
 
-    /// Computes the medians of several runs and of their floors.
+    /// Computes the medians of several runs and of their floors, of which each run has one, or none has.
     init(name: String, unit: String, goal: String, values: [Double], floors: [Double] = []) {
         precondition(!values.isEmpty, "a figure needs a run")
+        precondition(floors.isEmpty || floors.count == values.count, "each run needs a floor of its own")
         self.name = name
         self.unit = unit
         self.goal = goal
         value = Self.median(values)
         floor = floors.isEmpty ? nil : Self.median(floors)
-        ratio = floor.map { [value] in value / $0 }
+        ratio = floors.isEmpty ? nil : Self.median(zip(values, floors).map { $0 / $1 })
         min = values.min() ?? value
         max = values.max() ?? value
         runs = values.count

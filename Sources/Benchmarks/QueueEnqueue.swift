@@ -64,9 +64,12 @@ private struct QueueEnqueue {
 
     /// A worker listens and is woken, but its queue is paused, so that only enqueuing is measured, without a drain that
     /// shares two cores with it.
+    ///
+    /// A single client waits for the disk most of the time, whose speed changes from one second to the next: its rounds
+    /// are short and many.
     func oneByOne(_ name: String, clients: Int, goal: String) async throws -> [Figure] {
         try await QueueBench.with { bench in
-            let each = clients == 1 ? 6000 : 1200
+            let (rounds, each) = clients == 1 ? (15, 2000) : (self.rounds, 1200)
             var held: [Double] = []
             var leased: [Double] = []
             var floors: [Double] = []
