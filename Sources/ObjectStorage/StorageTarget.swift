@@ -13,6 +13,11 @@ package struct StorageTarget: Sendable, Hashable, Comparable {
         self.version = version
     }
 
+    /// Compares bytes, as the service does: Swift takes two spellings of one accented letter for equal.
+    package static func == (left: StorageTarget, right: StorageTarget) -> Bool {
+        left.key.utf8.elementsEqual(right.key.utf8) && left.version == right.version
+    }
+
     package static func < (left: StorageTarget, right: StorageTarget) -> Bool {
         (left.key, left.version ?? "") < (right.key, right.version ?? "")
     }

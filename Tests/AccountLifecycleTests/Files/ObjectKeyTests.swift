@@ -1,4 +1,5 @@
 import Foundation
+import ObjectStorage
 import Postgres
 import Sandbox
 import TestSupport
@@ -37,6 +38,22 @@ import Testing
                 )
             }
             #expect(people.map { found[$0]?.shared } == [1, 1])
+        }
+    }
+
+    /// Otherwise the archive of an account lacks one of its files, and the plan and the receipt count one too few.
+    @Test func bothOfTwoKeysThatLookTheSameAreTheAccounts() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp(apple: false)
+            let keys = ["\u{212B}.png", "\u{C5}.png"].map { "\(person.id.text)/\($0)" }
+            for key in keys {
+                try await stage.sql("insert into storage.objects (bucket_id, name) values ('avatars', \(key))")
+            }
+            let found = try await stage.admin.withConnection { connection in
+                try AccountObjects.find(of: [person.id], profiles: nil, folders: AvatarFolders(), on: connection)
+            }
+            #expect(found[person.id]?.objects.count == 2)
+            #expect(Set(keys.map { StorageTarget($0) }).count == 2)
         }
     }
 

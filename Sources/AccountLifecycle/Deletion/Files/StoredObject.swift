@@ -60,6 +60,12 @@ struct StoredObject: Sendable, Hashable, Comparable {
     /// The name for a delete call to Storage; nil if no call can name the object.
     var target: StorageTarget? { version == .missing ? nil : StorageTarget(key, version: version.id) }
 
+    /// Compares bytes, as the server does: Swift takes two spellings of one accented letter for equal.
+    static func == (left: StoredObject, right: StoredObject) -> Bool {
+        left.key.utf8.elementsEqual(right.key.utf8) && left.bucket.utf8.elementsEqual(right.bucket.utf8)
+            && left.version == right.version && left.place == right.place
+    }
+
     /// The objects of a key stay together, for most keys in one call.
     static func < (left: StoredObject, right: StoredObject) -> Bool {
         (left.bucket, left.key, left.place.turn, left.version.id ?? "")
