@@ -41,10 +41,10 @@ import Testing
     @Test func whatWasCountedBeforeTheClockWasSetBackDoesNotKeepTheRoom() async throws {
         try await Stage.with { stage in
             try await pass(50, on: stage)
-            let isAhead: Statement = "update accountctl.deletion_requests set counted_at = clock_timestamp() +"
-            try await stage.sql("\(isAhead) interval '30 minutes'")
+            let setting: Statement = "update accountctl.deletion_requests set counted_at = clock_timestamp() +"
+            try await stage.sql("\(setting) interval '30 minutes'")
             #expect(try await isReached(stage))
-            try await stage.sql("\(isAhead) interval '1 year'")
+            try await stage.sql("\(setting) interval '1 year'")
             #expect(try await !isReached(stage))
         }
     }
