@@ -49,6 +49,18 @@ import Testing
         )
     }
 
+    @Test("An address counts in each spelling of an accented letter, since the search compares bytes")
+    func accented() async throws {
+        let found = try await identifiers(
+            """
+            ('g-12345678', ID, '{"email": "jos\\u00e9@x.de"}', 'google'),
+            ('z-12345678', ID, '{"email": "jose\\u0301@x.de"}', 'azure')
+            """
+        )
+        let spellings = found.filter { $0.hasPrefix("jos") }.map { Array($0.utf8) }
+        #expect(Set(spellings) == [Array("jos\u{E9}@x.de".utf8), Array("jose\u{301}@x.de".utf8)])
+    }
+
     /// All of them are deleted with the account, after which nobody can search for them.
     @Test("Data that the auth server or we hold besides the identities counts, unless another account has it")
     func heldBesides() async throws {

@@ -60,6 +60,11 @@ package struct Identifier: Sendable, Hashable, Codable {
         value = providerID.lowercased()
     }
 
+    /// Compares bytes, as the search does: Swift takes two spellings of one accented letter for equal.
+    package static func == (left: Identifier, right: Identifier) -> Bool {
+        left.kind == right.kind && left.value.utf8.elementsEqual(right.value.utf8)
+    }
+
     /// Whether it is long enough to be distinguished from other words and numbers; shorter ones are not searched for.
     package var isSearchable: Bool { kind == .userID || kind == .email || value.utf8.count >= 8 }
 
