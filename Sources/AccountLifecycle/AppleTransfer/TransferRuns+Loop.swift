@@ -223,7 +223,8 @@ extension TransferRuns {
         }
     }
 
-    /// Records an answer, or passes the account if another session holds it locked.
+    /// Records an answer, or passes the account if another session holds it locked; one that was erased since its page
+    /// was read needs no record.
     ///
     /// - Returns: How many accounts were recorded.
     private func record(
@@ -237,6 +238,8 @@ extension TransferRuns {
                 try DeletionDesk.limitLockWaits(to: patience, on: connection)
                 return try change(connection)
             }
+        } catch SQLState.foreignKeyViolation {
+            return 0
         } catch let error as PostgresError where error.waitedTooLong && course.locked.count < Self.lockedAtMost {
             course.locked.insert(user)
             return 0

@@ -220,6 +220,24 @@ import Testing
         }
     }
 
+    /// An account that is erased while Apple is asked about it ends no run.
+    @Test(arguments: [true, false]) func anErasedAccountEndsNoRun(_ isRefused: Bool) async throws {
+        try await CredentialStage.with { stage in
+            let anna = try await stage.signUp()
+            if isRefused { stage.sandbox.apple.stopUsing(sub: anna.sub, clientID: CredentialStage.clientID) }
+            stage.sandbox.apple.startTransfer(of: CredentialStage.clientID, to: CredentialStage.recipient)
+            let gate = FaultGate()
+            stage.sandbox.faults.set(Fault.hold(at: gate).times(1), for: .appleMigration)
+            // A refusal is recorded at once only by order.
+            let sender = try stage.sender(retriesRefused: isRefused)
+            async let run = sender.generate()
+            await gate.reached()
+            try await stage.sql("delete from auth.users where id = \(anna.id)")
+            gate.open()
+            #expect(try await run == .init())
+        }
+    }
+
     private func signUpWithAnotherTeam(
         _ count: Int,
         _ stage: CredentialStage,
