@@ -1,6 +1,7 @@
 import AccountLifecycle
 import ArgumentParser
 import Postgres
+import Synchronization
 import Terminal
 
 #if canImport(FoundationEssentials)
@@ -40,6 +41,7 @@ struct UserReleaseCommand: ActCommand {
 
     func act(in context: CommandContext) throws -> Act<AccountActOutcome> {
         let reason = options.acting.reason
+        let found = FoundHolds()
         return Act(
             plan: "Would be done: released.",
             done: "released",
@@ -59,10 +61,12 @@ struct UserReleaseCommand: ActCommand {
             },
             // Before the question, since the act would be refused after it.
             refuses: { [hold, allHolds] user, connection in
-                guard case .several(let which) = try Self.choice(hold, allHolds, of: user, on: connection) else {
-                    return nil
+                switch try Self.choice(hold, allHolds, of: user, on: connection) {
+                case .several(let which): return .severalHolds(which)
+                case .these(let holds, _): found.set(holds)
+                case .released, .unknown: break
                 }
-                return .severalHolds(which)
+                return nil
             },
             brakes: { user, names, connection in
                 guard let request = try DeletionDesk.openRequest(of: user, on: connection) else { return [] }
@@ -81,7 +85,8 @@ struct UserReleaseCommand: ActCommand {
                     )
                 case .these(let meant, _):
                     let desk = DeletionDesk(actor)
-                    return .released(try await desk.release(user, holds: meant, reason: reason, on: connection))
+                    let holds = found.among(meant)
+                    return .released(try await desk.release(user, holds: holds, reason: reason, on: connection))
                 }
             }
         )
@@ -120,5 +125,18 @@ struct UserReleaseCommand: ActCommand {
         return .several(
             "the account has \(holds.count) holds: \(list.joined(separator: "; ")); name one with --hold, or give --all-holds"
         )
+    }
+}
+
+/// The holds that the account had before the question: one that somebody places while it waits for an answer is not
+/// released.
+private final class FoundHolds: Sendable {
+    private let ids = Mutex<Set<Int64>>([])
+
+    func set(_ holds: [Int64]) { ids.withLock { $0 = Set(holds) } }
+
+    func among(_ holds: [Int64]) -> [Int64] {
+        let found = ids.withLock { $0 }
+        return holds.filter { found.contains($0) }
     }
 }

@@ -129,6 +129,24 @@ struct OperatorHoldTests {
         }
     }
 
+    @Test("A hold that somebody places while a release of all holds asks stays")
+    func heldAgain() async throws {
+        try await OperatorStage.with(accounts: 1) { stage in
+            let id = OperatorStage.id(1)
+            #expect(try await stage.run(["user", "hold", id, "--reason", "court order"]).status == 0)
+            try await stage.request(id)
+            let words = ["user", "release", id, "--all-holds"]
+            let release = try await TerminalSession.live(words, environment: stage.variables) { person in
+                #expect(try await person.waits(for: "Type \(id)"), "\(person.screen)")
+                #expect(try await stage.run(["user", "hold", id, "--reason", "tax audit"]).status == 0)
+                try person.type(id + "\n")
+            }
+            #expect(release.status == 0 && release.screen.contains("is under a legal hold"), "\(release)")
+            let left = "select string_agg(reason, ', ') from accountctl.holds where user_id is not null"
+            #expect(try await stage.database.psql(left) == "tax audit")
+        }
+    }
+
     @Test("A release says what else the deletion of the account still waits for")
     func releaseUnderOtherBrakes() async throws {
         try await OperatorStage.with(accounts: 1) { stage in
