@@ -43,15 +43,22 @@ struct DeletionResumeCommand: AccountctlCommand {
     func run(in context: CommandContext) async throws -> ExitStatus {
         let reason = acting.reason
         if let request = target.one {
-            let act = Act(
+            let found = Found<StandingBrakes.Pause?>(nil)
+            let act = Act<DeletionDesk.Act>(
                 plan: "would continue",
                 done: "continues",
                 question: { "Resume the deletion \($0), which erases its account for good?" },
-                asks: { try DeletionDesk.isDue($0, on: $1) },
+                asks: { request, connection in
+                    found.set(try StandingBrakes.read(of: request, on: connection).own)
+                    return try DeletionDesk.isDue(request, on: connection)
+                },
                 brakes: RequestTarget.brakes,
                 facts: RequestTarget.facts,
                 perform: { actor, _, request, connection in
-                    try await DeletionDesk(actor).resume(request, reason: reason, on: connection)
+                    // Somebody may have paused it for another reason while the question waited.
+                    let pause = try StandingBrakes.read(of: request, on: connection).own
+                    guard pause == found.value else { return .refused(.busy) }
+                    return try await DeletionDesk(actor).resume(request, reason: reason, on: connection)
                 }
             )
             return try await context.carryOut(act, on: request, acting, consent)

@@ -1,7 +1,6 @@
 import AccountLifecycle
 import ArgumentParser
 import Postgres
-import Synchronization
 import Terminal
 
 #if canImport(FoundationEssentials)
@@ -41,7 +40,8 @@ struct UserReleaseCommand: ActCommand {
 
     func act(in context: CommandContext) throws -> Act<AccountActOutcome> {
         let reason = options.acting.reason
-        let found = FoundHolds()
+        // A hold that somebody places while the question waits is not released.
+        let found = Found<[Int64]>([])
         return Act(
             plan: "Would be done: released.",
             done: "released",
@@ -85,7 +85,7 @@ struct UserReleaseCommand: ActCommand {
                     )
                 case .these(let meant, _):
                     let desk = DeletionDesk(actor)
-                    let holds = found.among(meant)
+                    let holds = meant.filter { found.value.contains($0) }
                     return .released(try await desk.release(user, holds: holds, reason: reason, on: connection))
                 }
             }
@@ -125,18 +125,5 @@ struct UserReleaseCommand: ActCommand {
         return .several(
             "the account has \(holds.count) holds: \(list.joined(separator: "; ")); name one with --hold, or give --all-holds"
         )
-    }
-}
-
-/// The holds that the account had before the question: one that somebody places while it waits for an answer is not
-/// released.
-private final class FoundHolds: Sendable {
-    private let ids = Mutex<Set<Int64>>([])
-
-    func set(_ holds: [Int64]) { ids.withLock { $0 = Set(holds) } }
-
-    func among(_ holds: [Int64]) -> [Int64] {
-        let found = ids.withLock { $0 }
-        return holds.filter { found.contains($0) }
     }
 }

@@ -75,4 +75,25 @@ struct DeletionPauseTests {
             #expect(try await stage.database.psql(resumed) == "1")
         }
     }
+
+    @Test("A pause of one deletion that somebody makes while a resume asks about an earlier one stays")
+    func onePausedAgain() async throws {
+        try await OperatorStage.with(accounts: 1) { stage in
+            let request = try await stage.request(OperatorStage.id(1))
+            try await stage.database.psql("update accountctl.deletion_requests set run_after = now()")
+            let pause = ["deletion", "pause", request, "--reason"]
+            #expect(try await stage.run(pause + ["maintenance"]).status == 0)
+            let words = ["deletion", "resume", request]
+            let resume = try await TerminalSession.live(words, environment: stage.variables) { person in
+                #expect(try await person.waits(for: "Type \(request)"), "\(person.screen)")
+                #expect(try await stage.run(pause + ["the wrong list"]).status == 0)
+                try person.type(request + "\n")
+            }
+            #expect(resume.status == 6 && resume.screen.contains("try again"), "\(resume)")
+            let paused = "select count(*) from accountctl.deletion_requests where paused_at is not null"
+            #expect(try await stage.database.psql(paused) == "1")
+            #expect(try await stage.run(words + ["--confirm=\(request)"]).status == 0)
+            #expect(try await stage.database.psql(paused) == "0")
+        }
+    }
 }
