@@ -15,7 +15,7 @@ extension CommandContext {
     /// Of the other identifiers of an account only its e-mail address is taken: a person may choose any word as a
     /// username, also one that somebody types by mistake, as in `deletion pause all`.
     ///
-    /// - Throws: ``CommandError`` if the term names no request or is malformed, or if several accounts have the address.
+    /// - Throws: ``CommandError`` if the term names no request or is malformed, or several accounts have the address.
     func request(_ text: String, hashKey: HashKey?, on connection: isolated Connection) throws -> UUID {
         if let address = LookupTerm(text, as: .email) {
             let directory = AccountDirectory(hashKey: hashKey)

@@ -6,7 +6,8 @@ struct DeletionCommand: ParsableCommand {
         commandName: "deletion",
         abstract: "Delete accounts, follow their deletion, and prove it.",
         discussion: """
-            Name a request by its own id, by the user id or e-mail address of its account, or by the number of its receipt.
+            Name a request by its own id, by the user id or e-mail address of its account, or by the number of its
+            receipt.
 
             EXAMPLES
               accountctl deletion plan anna@example.com     what would go, and what would stop it

@@ -15,8 +15,8 @@ struct DeletionResumeCommand: AccountctlCommand {
 
             EXIT CODES
               0 it continues, or was not paused; 2 declined; 3 no such request; 6 refused: it has ended (refusal has the
-              state), one of its steps is running (under_way or busy): try again, or somebody has paused all of them again
-              since the question (paused_again)
+              state), one of its steps is running (under_way or busy): try again, or somebody has paused all of them
+              again since the question (paused_again)
 
             EXAMPLES
               accountctl deletion resume --all

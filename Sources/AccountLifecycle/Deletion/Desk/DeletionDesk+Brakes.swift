@@ -78,7 +78,10 @@ extension DeletionDesk {
                 set paused_at = null, paused_by = null, paused_reason = null
                 where \(pause == nil)
                    or paused_at is null
-                   or (paused_by is not distinct from \(pause?.by) and paused_reason is not distinct from \(pause?.reason))
+                   or (
+                       paused_by is not distinct from \(pause?.by)
+                       and paused_reason is not distinct from \(pause?.reason)
+                   )
                 """
             )
             guard released > 0 else { return false }
