@@ -4,14 +4,18 @@ import Postgres
 import Terminal
 
 extension CommandContext {
-    /// The pause between two looks: under load the queues notify many times a second, and a look may read a whole
-    /// table.
-    private static var pauseBetweenLooks: Duration { .milliseconds(250) }
+    /// The pause after a look that took so long.
+    ///
+    /// Under load the queues notify many times a second, and a look may read a whole table: after one that takes long,
+    /// the server has as much time for everything else.
+    static func pause(afterLookOf took: Duration) -> Duration {
+        max(.milliseconds(250), min(took, .seconds(5)))
+    }
 
     /// Follows something until it ends, and reconnects if the connection is lost.
     ///
-    /// It looks when the database notifies of work, at most four times a second, and also once a second. Only the
-    /// latter is guaranteed: a transaction pooler delivers no notifications.
+    /// It looks when the database notifies of work, at most four times a second, and also once a second; less often if
+    /// a look takes long. Only the looks by time are guaranteed: a transaction pooler delivers no notifications.
     func follow<Followed: Watch & Sendable>(_ make: @Sendable () -> Followed) async throws -> ExitStatus {
         let settings = try settingsForDatabase()
         var logger = logger(settings)
@@ -58,13 +62,15 @@ extension CommandContext {
         var watch = followed
         var isAway = false
         for await _ in looks {
+            var took = Duration.zero
             do {
-                let (next, end) = try await pool.withConnection { [watch] connection in
+                let (next, end, length) = try await pool.withConnection { [watch] connection in
                     var watch = watch
+                    let began = ContinuousClock.now
                     let end = try watch.look(on: connection)
-                    return (watch, end)
+                    return (watch, end, ContinuousClock.now - began)
                 }
-                watch = next
+                (watch, took) = (next, length)
                 try watch.flush()
                 if isAway { messages.note("the database can be reached again") }
                 isAway = false
@@ -73,7 +79,7 @@ extension CommandContext {
                 if !isAway { messages.warning("the database cannot be reached: \(error)") }
                 isAway = true
             }
-            try await Task.sleep(for: Self.pauseBetweenLooks, clock: .continuous)
+            try await Task.sleep(for: Self.pause(afterLookOf: took), clock: .continuous)
         }
         throw CancellationError()
     }

@@ -42,4 +42,12 @@ struct LookBackTests {
         let since = looks.map { now, last in look(&lookBack, now: now, last: last) }
         #expect(since == [0, 40, 40, 40, 50])
     }
+
+    @Test("After a look that took long, the server has as much time for everything else, up to five seconds")
+    func rests() {
+        let looks: [(took: Duration, pause: Duration)] = [
+            (.zero, .milliseconds(250)), (.seconds(2), .seconds(2)), (.seconds(60), .seconds(5)),
+        ]
+        for (took, pause) in looks { #expect(CommandContext.pause(afterLookOf: took) == pause) }
+    }
 }
