@@ -55,6 +55,12 @@ import Testing
             #expect(lacking.status == 400)
             #expect(lacking["problem"]?.contains("needs status") == true)
             #expect(try await Answer.json(.post, url, #"{"kind":"nonsense"}"#).status == 400)
+            let copies = try await Answer.json(
+                .post,
+                sandbox.baseURL + "/control/apple/notifications",
+                #"{"type":"consent-revoked","sub":"1","audience":"com.example.app","copies":-1,"url":"\#(url)"}"#
+            )
+            #expect(copies.status == 400 && copies["problem"] == "copies must not be negative")
             #expect(try await Answer.to(.get, sandbox.baseURL + "/control/nonsense").status == 404)
             #expect(try await Answer.to(.get, sandbox.baseURL + "/auth/token").status == 405)
             #expect(try await Answer.to(.get, sandbox.baseURL + "/nonsense").status == 404)

@@ -120,10 +120,12 @@ struct ControlEndpoints: Sendable {
             return try .json(["live": apple.liveConsents])
         case ("POST", "notifications"):
             let body = try decode(NotificationBody.self, request)
+            let copies = body.copies ?? 1
+            guard copies >= 0 else { throw SandboxError("copies must not be negative") }
             let statuses = try await notifications.post(
                 body.notification(now: clock.now),
                 to: body.url,
-                copies: body.copies ?? 1,
+                copies: copies,
                 forgery: body.forgery
             )
             return try .json(["statuses": statuses])

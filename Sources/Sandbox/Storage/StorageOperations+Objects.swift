@@ -146,7 +146,8 @@ extension StorageOperations {
         guard text.hasPrefix("bytes=") else { return nil }
         let ends = text.dropFirst("bytes=".count).split(separator: "-").map { Int($0) }
         guard ends.count == 2, let first = ends[0], let last = ends[1], first <= last else { return nil }
-        return first...last
+        // A range of more bytes than an Int counts is ignored, too.
+        return last - first < Int.max ? first...last : nil
     }
 
     /// Checks the bucket's own limits, read past row-level security as the server does.
