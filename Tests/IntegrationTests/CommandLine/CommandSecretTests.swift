@@ -30,6 +30,10 @@ struct CommandSecretTests {
         #expect(nothing.status == 2)
         #expect(nothing.lines.count == 2, "\(nothing)")
         #expect(nothing.lines.allSatisfy { $0.hasPrefix("error: keys.") }, "\(nothing)")
+        let unread = try await AccountctlProcess.run("config", "check")
+        #expect(unread.errors.hasPrefix("No settings file was read: none is named"), "\(unread)")
+        let read = try await AccountctlProcess.run("config", "check", "--config", elsewhere)
+        #expect(read.status == 2 && !read.errors.contains("No settings file"), "\(read)")
 
         let wrong = try await check([
             "ACCOUNTCTL_DATABASE_URL": "host=db.test port",
