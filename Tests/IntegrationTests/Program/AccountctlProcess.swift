@@ -25,7 +25,7 @@ struct AccountctlProcess {
     /// A stream that finishes when the process ends.
     private let life: AsyncStream<Void>
 
-    /// Starts the program without a terminal and without the settings of whoever runs the tests.
+    /// Starts the program without a terminal and without the settings of whoever runs the tests, or of the machine.
     ///
     /// `program` may name another program, such as a shell that starts this one, and `directory` another working
     /// directory. The input is the text `input`, or comes through the pipe `typed`.
@@ -48,7 +48,9 @@ struct AccountctlProcess {
         process.executableURL = URL(fileURLWithPath: program)
         process.currentDirectoryURL = directory ?? process.currentDirectoryURL
         process.arguments = arguments
-        process.environment = ["PATH": "/usr/bin:/bin", "HOME": folder.path].merging(environment) { $1 }
+        // An empty settings file that is named keeps the program from reading the one in /etc.
+        let own = ["PATH": "/usr/bin:/bin", "HOME": folder.path, "ACCOUNTCTL_CONFIG": "/dev/null"]
+        process.environment = own.merging(environment) { $1 }
         process.standardInput = try typed?.fileHandleForReading ?? FileHandle(forReadingFrom: inputFile)
         process.standardOutput = output ?? out.writing
         process.standardError = errors.writing
