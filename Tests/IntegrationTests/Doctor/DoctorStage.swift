@@ -43,14 +43,11 @@ struct DoctorStage: Sendable {
     }
 
     /// Requests the deletion of a new account.
-    func requestDeletion(_ options: String...) async throws {
+    func requestDeletion(_ options: String..., sourceLocation: SourceLocation = #_sourceLocation) async throws {
         let user = UUID().uuidString.lowercased()
         try await database.psql("insert into auth.users (id, email) values ('\(user)', 'a@example.com')")
-        let requested = try await AccountctlProcess(
-            ["deletion", "request", user, "--confirm", user] + options,
-            environment: variables
-        ).result()
-        #expect(requested.status == 0, "\(requested.errors)")
+        let words = ["deletion", "request", user, "--confirm", user] + options
+        try await AccountctlProcess.must(words, variables, sourceLocation: sourceLocation)
     }
 
     /// Calls `body` with a deployment that was migrated with these options; with `working`, a worker seems to run.

@@ -1,5 +1,6 @@
 import Foundation
 import TestSupport
+import Testing
 
 /// A migrated database, a folder, and the variables by which the program uses both as an operator would.
 struct OperatorStage: Sendable {
@@ -54,9 +55,10 @@ struct OperatorStage: Sendable {
 
     /// Requests the deletion of an account, and returns the id of the request.
     @discardableResult
-    func request(_ id: String) async throws -> String {
+    func request(_ id: String, sourceLocation: SourceLocation = #_sourceLocation) async throws -> String {
         let words = ["deletion", "request", id, "--confirm=\(id)", "--tsv", "request"]
-        return try await AccountctlProcess.must(words, variables).trimmingCharacters(in: .newlines)
+        return try await AccountctlProcess.must(words, variables, sourceLocation: sourceLocation)
+            .trimmingCharacters(in: .newlines)
     }
 
     /// Writes a file of the folder, and returns its path.
