@@ -84,17 +84,17 @@ private actor Templates {
                 "env", "-i", "ACCOUNTCTL_CONFIG=/dev/null", "PGHOST=\(cluster.socket)", "PGPORT=\(cluster.port)",
                 "PGUSER=postgres", "PGDATABASE=\(name)", try BuiltProgram.url("accountctl").path, "migrate", "up",
             ])
-            return name
+        } else {
+            // In one session: as many as there are files would take six times as long.
+            try await cluster.psql(
+                database: name,
+                user: "postgres",
+                files: try Repository.sqlFiles(in: "sql/migrations"),
+                singleTransaction: true
+            )
+            try await cluster.psql(database: name, user: "postgres", JobBooks.checks)
         }
-        // In one session: as many as there are files would take six times as long.
-        try await cluster.psql(
-            database: name,
-            user: "postgres",
-            files: try Repository.sqlFiles(in: "sql/migrations"),
-            singleTransaction: true
-        )
         try await cluster.psql(database: name, files: [Repository.path("sql/platform/forbid-storage-policies.sql")])
-        try await cluster.psql(database: name, user: "postgres", JobBooks.checks)
         return name
     }
 }
