@@ -135,7 +135,9 @@ extension SettingForm {
                 for part in inner.split(separator: ",") {
                     let item = part.drop { $0 == " " || $0 == "\"" }
                     let end = item.lastIndex { $0 != " " && $0 != "\"" }
-                    guard let end, let value = form.parse(String(item[...end])) else { return nil }
+                    // A bracket without its pair is left from brackets around the list. An IPv6 address has both.
+                    guard let end, item.contains("[") == item.contains("]") else { return nil }
+                    guard let value = form.parse(String(item[...end])) else { return nil }
                     values.append(value)
                 }
                 return values

@@ -17,6 +17,14 @@ struct SettingsValueTests {
         }
     }
 
+    @Test("A list with one bracket is refused instead of naming a bucket with it", arguments: ["[a, b", "a, b]"])
+    func openList(_ text: String) {
+        let (settings, problems) = Settings.check(inputs("deletion.buckets = \(text)\nmail.resolvers = [::1]:53, ::1"))
+        #expect(settings.deletion.buckets.isEmpty)
+        #expect(settings.mail.resolvers == ["[::1]:53", "::1"])
+        #expect(problems.map(\.message) == ["\"\(text)\" is not a list with commas, each a text"])
+    }
+
     @Test("The byte order mark that Windows editors write is not part of the first key")
     func byteOrderMark() throws {
         let settings = try Settings(inputs("\u{FEFF}deletion.grace = 2h\r\nproduction = no\r\n"))
