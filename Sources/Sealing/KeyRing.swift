@@ -28,7 +28,9 @@ package struct KeyRing: Sendable {
     package init(fileText text: Secret<String>) throws(KeyRingProblems) {
         var problems: [KeyRingProblems.Problem] = []
         var keys: [(Int, SealingKey)] = []
-        let lines = text.reveal().split(omittingEmptySubsequences: false) { $0.isNewline }
+        // Editors on Windows write a byte order mark, which would become part of the first key's id.
+        let lines = text.reveal().drop { $0 == "\u{FEFF}" }
+            .split(omittingEmptySubsequences: false) { $0.isNewline }
         for (index, line) in lines.enumerated() {
             let line = line.split(whereSeparator: \.isWhitespace).joined(separator: " ")
             if line.isEmpty || line.hasPrefix("#") { continue }

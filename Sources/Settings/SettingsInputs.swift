@@ -47,7 +47,7 @@ package struct SettingsInputs: Sendable {
         _ readFile: (@Sendable (String) throws -> String)?
     ) {
         // As in a file: a variable made from one, such as a Kubernetes secret, often ends with a line end.
-        let variables = variables.mapValues { $0.trimmingLineEnds() }
+        let variables = variables.mapValues { $0.trimmingEditorMarks() }
         file = parsed
         let own = parsed?.values["environment"]?.text
         let chosen =

@@ -48,7 +48,7 @@ extension SettingsReader {
         guard let path = file(ofSecret: key), let readFile = inputs.readFile else { return { first } }
         let last = Mutex(first)
         return { @Sendable in
-            guard FileModes(path: path)?.isPlain == true, let text = try? readFile(path).trimmingLineEnds(),
+            guard FileModes(path: path)?.isPlain == true, let text = try? readFile(path).trimmingEditorMarks(),
                 !text.isEmpty
             else { return last.withLock { $0 } }
             let secret = Secret(text)
@@ -79,7 +79,7 @@ extension SettingsReader {
         guard let readFile = inputs.readFile else { return nil }
         let name = named.text == "-" ? "standard input" : PathText.naming(named.text)
         do {
-            let text = try readFile(named.text).trimmingLineEnds()
+            let text = try readFile(named.text).trimmingEditorMarks()
             if text.isEmpty { report(key, named.source, "\(name) is empty", stopsNothing: !isNeeded) }
             if named.text != "-" { secretFiles.append((key, named.text)) }
             return Secret(text)

@@ -143,6 +143,7 @@ import Testing
         let ring = try KeyRing(fileText: text)
         #expect(ring.ids == [first.id, second.id])
         #expect(ring.newestID == second.id)
+        #expect(try KeyRing(fileText: Secret("\u{FEFF}" + first.fileLine.reveal())).ids == [first.id])
         let sealed = try KeyRing([second]).seal(plain, for: context)
         #expect(try ring.openText(sealed.text, for: context).reveal() == "the token")
     }

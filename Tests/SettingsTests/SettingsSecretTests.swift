@@ -18,6 +18,22 @@ struct SettingsSecretTests {
         #expect(try Settings(inputs(variables: ended, files: files)).database.password?.reveal() == "v")
     }
 
+    @Test("A byte order mark is not part of a secret, in a file or in a variable made from one")
+    func byteOrderMark() throws {
+        let key = "sb_secret_0123456789"
+        let read = try Settings(
+            inputs(
+                "storage.url = https://p.supabase.co/storage/v1\nstorage.service_key_file = k",
+                variables: ["ACCOUNTCTL_DATABASE_PASSWORD": "\u{FEFF}v\r\n"],
+                files: ["k": "\u{FEFF}\(key)\r\n"]
+            )
+        )
+        #expect(read.storage.serviceKey?.reveal() == key)
+        #expect(read.database.password?.reveal() == "v")
+        let (_, problems) = Settings.check(inputs("database.password_file = k", files: ["k": "\u{FEFF}\n"]))
+        #expect(problems.map(\.message) == ["the file that is named is empty"])
+    }
+
     @Test("The database's password is the file's current one, or the last one read once the file is empty or gone")
     func passwordThatChanges() throws {
         let path = NSTemporaryDirectory() + "/password-\(UUID().uuidString)"

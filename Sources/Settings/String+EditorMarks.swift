@@ -1,0 +1,8 @@
+extension String {
+    /// The text without what an editor adds to a value: a byte order mark before it, and line ends after it.
+    func trimmingEditorMarks() -> String {
+        let text = drop { $0 == "\u{FEFF}" }
+        guard let last = text.lastIndex(where: { !$0.isNewline }) else { return "" }
+        return String(text[...last])
+    }
+}
