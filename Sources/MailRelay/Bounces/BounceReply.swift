@@ -116,9 +116,13 @@ package struct BounceReply: Sendable, Hashable {
     private init?(_ fields: [String: String]) {
         guard let diagnostic = fields["diagnostic-code"] else { return nil }
         /// The value after "smtp;", "rfc822;" or "dns;".
+        ///
+        /// Some mailers leave the type out, and the reply itself may hold a semicolon: a type is a single word.
         func value(_ text: String?) -> String? {
             guard let text else { return nil }
-            guard let semicolon = text.firstIndex(of: ";") else { return text }
+            guard let semicolon = text.firstIndex(of: ";"),
+                !Array(text[..<semicolon].utf8)[...].trimmed.contains(where: \.isWhiteSpace)
+            else { return text }
             return String(decoding: Array(text[text.index(after: semicolon)...].utf8)[...].trimmed, as: UTF8.self)
         }
         self.init(

@@ -158,6 +158,19 @@ struct BounceTests {
         #expect(replies.allSatisfy { BounceExplanation($0).code == .relayNotPermitted })
     }
 
+    @Test("a diagnostic code without a type is read whole, though a semicolon stands in it")
+    func diagnosticCodeWithoutType() {
+        let message =
+            "Final-Recipient: rfc822; abc@privaterelay.appleid.com\nStatus: 5.1.1\n"
+            + "Diagnostic-Code: 550 5.1.1 <bounce@send.app.test>: unauthorized sender; see https://app.test\n\n"
+            + "Final-Recipient: rfc822 ; def@privaterelay.appleid.com\n"
+            + "Diagnostic-Code: smtp ; 550 5.1.1 user not found; see https://app.test\n"
+        let replies = BounceReply.replies(in: message.utf8)
+        #expect(replies.map { BounceExplanation($0).code } == [.unauthorizedSender, .userNotFound])
+        #expect(replies.map(\.status) == [550, 550])
+        #expect(replies.map(\.recipient) == ["abc@privaterelay.appleid.com", "def@privaterelay.appleid.com"])
+    }
+
     @Test("an indented line after an empty one does not join two recipients")
     func indentedRecipients() {
         let message =
