@@ -16,13 +16,17 @@ struct SPFSenders {
     ) async -> Self {
         let (provider, domain) = (stream.provider, stream.envelopeDomain)
         guard provider.addresses.isEmpty else { return Self(networks: provider.addresses) }
+        let followed = Set(tree.nodes.filter(\.isSending).map(\.domain))
         var senders = Self()
         for include in provider.includes {
             let listed = await SPFTreeReader(resolver).read(include, by: deadline)
             senders.tellOfGaps(listed, at: include, "the provider's policy")
             let networks = listed.nodes.flatMap(\.networks)
             senders.networks += networks
-            guard networks.isEmpty else { continue }
+            guard networks.isEmpty else {
+                senders.tellOfOpenTerms(listed, at: include, beside: followed)
+                continue
+            }
             senders.isOpen = true
             if let finding = withoutNetworks(listed, include) { senders.findings.append(finding) }
         }
@@ -59,6 +63,21 @@ struct SPFSenders {
             summary = "the provider's include publishes no policy; is the name right? \(outcome)"
         }
         return Finding(.spfTargetWithoutPolicy, .unknown, at: include, summary)
+    }
+
+    /// Reports terms that permit more than the listed networks, unless the stream's own policy leads to the policies that
+    /// hold them, in `followed`, and so permits the same senders.
+    private mutating func tellOfOpenTerms(_ listed: SPFTree, at include: DomainName, beside followed: Set<DomainName>) {
+        let open = listed.nodes.filter { !followed.contains($0.domain) }.flatMap(\.openTerms)
+        guard !open.isEmpty else { return }
+        findings.append(
+            Finding(
+                .spfCannotEnumerate,
+                at: include,
+                "part of the provider's policy depends on the sender; only the addresses that it lists were tried",
+                seen: open
+            )
+        )
     }
 
     /// Reports lookups without an answer, which leave the list of networks incomplete rather than empty.

@@ -43,6 +43,24 @@ struct SPFPathStatedTests {
         #expect(try await path(another, stating: ["typo.test", "_spf.esp.test"]).0 == .broken)
     }
 
+    @Test("senders that a provider permits unlisted are reported, unless the stream's policy leads to them as well")
+    func openBesideListed() async throws {
+        let provider =
+            "\n_spf.esp.test TXT \"v=spf1 ip4:192.0.2.25 include:_more.esp.test ~all\""
+            + "\n_more.esp.test TXT \"v=spf1 exists:%{i}.esp.test -all\""
+        for (policy, isTold) in [
+            ("ip4:192.0.2.25 -all", true), ("ip4:192.0.2.25 ?include:_spf.esp.test -all", true),
+            ("include:_spf.esp.test -all", false), ("redirect=_spf.esp.test", false),
+            ("ip4:192.0.2.25 include:_more.esp.test -all", false),
+        ] {
+            let zone = "d.test TXT \"v=spf1 \(policy)\"" + provider
+            let (verdict, findings) = try await path(zone, stating: ["_spf.esp.test"])
+            #expect(verdict == .ok, "\(policy) \(findings)")
+            let finding = findings.first { $0.code == .spfCannotEnumerate }
+            #expect(finding?.seen == (isTold ? ["exists:%{i}.esp.test"] : nil), "\(policy) \(findings)")
+        }
+    }
+
     @Test("an unreadable include leaves the verdict open, even if the addresses of the others seem to settle it")
     func unreadableInclude() async throws {
         let zone =
