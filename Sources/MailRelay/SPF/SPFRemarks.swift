@@ -90,7 +90,7 @@ enum SPFRemarks {
                 .spfTargetWithoutPolicy,
                 .advice,
                 at: node.domain,
-                "an included name has no policy: \(outcome)",
+                "an included name has no policy: \(reason(outcome))",
                 seen: [node.term]
             )
         case .unknown(let outcome):
@@ -166,7 +166,7 @@ enum SPFRemarks {
             Finding(
                 .spfMissing,
                 at: node.domain,
-                "the envelope domain has no SPF policy: \(outcome)" + place(alias),
+                "the envelope domain has no SPF policy: \(reason(outcome))" + place(alias),
                 publish: suggestion
             )
         )
@@ -182,6 +182,11 @@ enum SPFRemarks {
             )
         }
         return findings
+    }
+
+    /// Why a name has no policy, given the outcome of the question for its TXT records.
+    static func reason(_ outcome: LookupOutcome) -> String {
+        if case .records = outcome { "none of its TXT records is one" } else { outcome.description }
     }
 
     /// Where the policy of an aliased name is, or has to be, published.

@@ -60,7 +60,7 @@ struct SPFSenders {
         }
         var summary = "the provider's include lists no addresses"
         if case .none(let outcome) = listed.root.content {
-            summary = "the provider's include publishes no policy; is the name right? \(outcome)"
+            summary = "the provider's include publishes no policy; is the name right? \(SPFRemarks.reason(outcome))"
         }
         return Finding(.spfTargetWithoutPolicy, .unknown, at: include, summary)
     }

@@ -24,6 +24,18 @@ struct SPFPathTests {
         #expect(codes == test.codes, "\(findings)")
     }
 
+    @Test("a name whose TXT records are about other things is said to have no policy among them")
+    func otherTexts() async throws {
+        let zone = "d.test TXT \"v=spf1 redirect=r.test\"\nr.test TXT \"site=1\"\ne.test TXT \"site=2\""
+        for (name, subject) in [("d.test", "r.test"), ("e.test", "e.test")] {
+            let stream = MailStream(name: "t", fromDomain: try DomainName(dotted: name))
+            let check = SPFPathCheck(stream, try TestZone(zone).resolver)
+            let (_, findings) = await check.run(by: .now.advanced(by: .seconds(20)))
+            let found = findings.filter { $0.subject == subject }.map(\.summary)
+            #expect(found.contains { $0.hasSuffix("policy: none of its TXT records is one") }, "\(findings)")
+        }
+    }
+
     @Test("a name that does not exist is reported in addition to the missing policy")
     func noName() async throws {
         let zone = try TestZone(PublishedPolicies.provider.replacing("d.test", with: "other.test"))
