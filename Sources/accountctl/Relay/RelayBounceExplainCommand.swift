@@ -41,7 +41,7 @@ struct RelayBounceExplainCommand: AccountctlCommand {
         Field("action", "What to do") { .text($0.explanation.action) },
         Field("status", nil) { .integer($0.reply.status) },
         Field("enhanced_code", nil) { .text($0.reply.enhancedCode) },
-        Field("recipient", nil) { .personal($0.reply.recipient, .email) },
+        Field("recipient", "Recipient") { .personal($0.reply.recipient, .email) },
         Field("server", nil) { .text($0.reply.server) },
         Field("source", nil) { .text($0.explanation.source) },
     ]

@@ -48,6 +48,9 @@ struct RelayExplainTests {
             """
         let report = try await AccountctlProcess.run("relay", "bounce", "explain", "--json", input: message)
         #expect(report.status == 0 && report.output.contains(#""cause":"configuration""#), "\(report.output)")
+        // A message may be about several recipients, whose explanations differ.
+        let shown = try await AccountctlProcess.run("relay", "bounce", "explain", input: message)
+        #expect(shown.output.contains("x***@p***.com") && !typed.output.contains("Recipient"), "\(shown.output)")
         #expect(try await AccountctlProcess.run("relay", "bounce", "explain", input: "hello").status == 3)
     }
 }
