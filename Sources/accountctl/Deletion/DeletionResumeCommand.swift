@@ -55,7 +55,7 @@ struct DeletionResumeCommand: AccountctlCommand {
                 brakes: RequestTarget.brakes,
                 facts: RequestTarget.facts,
                 perform: { actor, _, request, connection in
-                    // Somebody may have paused it for another reason while the question waited.
+                    // Somebody may have paused it again, or for another reason, while the question waited.
                     let pause = try StandingBrakes.read(of: request, on: connection).own
                     guard pause == found.value else { return .refused(.busy) }
                     return try await DeletionDesk(actor).resume(request, reason: reason, on: connection)
@@ -92,7 +92,7 @@ struct DeletionResumeCommand: AccountctlCommand {
             try context.output.show(BrakeTarget.sheet(.refused, "paused_again"))
             throw CommandError(
                 .blocked,
-                "somebody has paused every deletion again since the question, for another reason: nothing is resumed",
+                "somebody has paused every deletion again since the question: nothing is resumed",
                 hint: "Who and why: accountctl doctor --database-only"
             )
         }

@@ -76,6 +76,31 @@ struct DeletionPauseTests {
         }
     }
 
+    @Test("A pause that is released and made again in the same words while a resume asks about the first one stays")
+    func pausedAgainInTheSameWords() async throws {
+        try await OperatorStage.with(accounts: 1) { stage in
+            let request = try await stage.request(OperatorStage.id(1))
+            try await stage.database.psql("update accountctl.deletion_requests set run_after = now()")
+            for (target, id, table) in [
+                ("--all", "all", "deletion_brakes"), (request, request, "deletion_requests"),
+            ] {
+                let pause = ["deletion", "pause", target]
+                let words = ["deletion", "resume", target]
+                #expect(try await stage.run(pause).status == 0)
+                let resume = try await TerminalSession.live(words, environment: stage.variables) { person in
+                    #expect(try await person.waits(for: "Type \(id)"), "\(person.screen)")
+                    #expect(try await stage.run(words + ["--confirm=\(id)"]).status == 0)
+                    #expect(try await stage.run(pause).status == 0)
+                    try person.type(id + "\n")
+                }
+                #expect(resume.status == 6, "\(resume)")
+                let paused = "select count(*) from accountctl.\(table) where paused_at is not null"
+                #expect(try await stage.database.psql(paused) == "1")
+                #expect(try await stage.run(words + ["--confirm=\(id)"]).status == 0)
+            }
+        }
+    }
+
     @Test("A pause of one deletion that somebody makes while a resume asks about an earlier one stays")
     func onePausedAgain() async throws {
         try await OperatorStage.with(accounts: 1) { stage in

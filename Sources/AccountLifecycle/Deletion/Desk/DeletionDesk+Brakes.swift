@@ -59,8 +59,8 @@ extension DeletionDesk {
     /// call left asleep.
     ///
     /// - Parameters:
-    ///   - pause: the pause that the operator was asked about; one that somebody has made since for another reason
-    ///     stays. Nil for whatever pause there is.
+    ///   - pause: the pause that the operator was asked about; one that somebody has made since, or given another
+    ///     reason, stays. Nil for whatever pause there is.
     ///   - reason: why the requests may continue.
     ///   - connection: the database.
     /// - Returns: False if another pause stays.
@@ -72,19 +72,17 @@ extension DeletionDesk {
         on connection: isolated Connection
     ) async throws -> Bool {
         let isResumed = try await connection.atomically { connection in
-            let released = try connection.execute(
+            try connection.execute("select from accountctl.deletion_brakes for no key update")
+            if let pause, let standing = try StandingBrakes.read(on: connection).everything, standing != pause {
+                return false
+            }
+            try connection.execute(
                 """
                 update accountctl.deletion_brakes
                 set paused_at = null, paused_by = null, paused_reason = null
-                where \(pause == nil)
-                   or paused_at is null
-                   or (
-                       paused_by is not distinct from \(pause?.by)
-                       and paused_reason is not distinct from \(pause?.reason)
-                   )
+                where true
                 """
             )
-            guard released > 0 else { return false }
             try log("deletion.resume_all", user: nil, reason: reason, request: nil, on: connection)
             return true
         }

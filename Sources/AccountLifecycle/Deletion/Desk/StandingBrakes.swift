@@ -15,6 +15,8 @@ package struct StandingBrakes: Sendable, Hashable {
         /// The operator who made the pause; nil if nobody recorded it.
         package let by: String?
         package let reason: String?
+        /// Since when it stands, whatever its reason was at first; nil for a queue.
+        let since: Date?
     }
 
     /// The queue in which deletions are driven.
@@ -48,10 +50,10 @@ package struct StandingBrakes: Sendable, Hashable {
     ///
     /// - Throws: `PostgresError`.
     package static func read(of request: UUID? = nil, on connection: isolated Connection) throws -> StandingBrakes {
-        let (isEverything, by, why, isQueue, whyQueue, pausedSince, pauser, whyPaused, isHeld) = try connection.one(
+        let (since, by, why, isQueue, whyQueue, pausedSince, pauser, whyPaused, isHeld) = try connection.one(
             """
             select
-                b.paused_at is not null,
+                b.paused_at,
                 b.paused_by,
                 b.paused_reason,
                 q.paused_at is not null,
@@ -73,13 +75,13 @@ package struct StandingBrakes: Sendable, Hashable {
                 limit 1
             ) as l on true
             """,
-            as: (Bool, String?, String?, Bool, String?, Date?, String?, String?, Bool).self
+            as: (Date?, String?, String?, Bool, String?, Date?, String?, String?, Bool).self
         )
         return StandingBrakes(
-            everything: isEverything ? Pause(by: by, reason: why) : nil,
-            queue: isQueue ? Pause(by: nil, reason: whyQueue) : nil,
+            everything: since.map { Pause(by: by, reason: why, since: $0) },
+            queue: isQueue ? Pause(by: nil, reason: whyQueue, since: nil) : nil,
             pausedSince: pausedSince,
-            own: pausedSince.map { _ in Pause(by: pauser, reason: whyPaused) },
+            own: pausedSince.map { Pause(by: pauser, reason: whyPaused, since: $0) },
             isHeld: isHeld
         )
     }
