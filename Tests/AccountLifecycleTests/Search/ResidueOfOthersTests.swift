@@ -135,6 +135,22 @@ import Testing
         }
     }
 
+    /// Otherwise rows of whoever has one spelling of an accented letter would hide what has the other.
+    @Test func aHolderHasAnAddressInItsOwnSpellingAlone() async throws {
+        try await Stage.with { stage in
+            let other = try await stage.signUp(apple: false)
+            let spellings = ["jos\u{E9}@x.de", "jose\u{301}@x.de"]
+            try await stage.sql("update auth.users set email = \(spellings[1]) where id = \(other.id)")
+            let target = SearchTarget(
+                request: UUID(),
+                userID: UUID(),
+                identifiers: spellings.compactMap { Identifier(email: $0) }
+            )
+            let holders = try await IdentifierHolders.find([target], in: stage.pool)
+            #expect(holders.keys.map { Array($0.value.utf8) } == [Array(spellings[1].utf8)])
+        }
+    }
+
     /// Finding the other holders reads all accounts, so it has the deadline of a table's search, and not that of a
     /// short statement.
     @Test func otherHoldersAreFoundHoweverLongThatTakes() async throws {

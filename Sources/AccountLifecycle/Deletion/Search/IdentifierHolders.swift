@@ -72,7 +72,9 @@ enum IdentifierHolders {
         var holders: [Identifier: Set<UUID>] = [:]
         for (user, kind, value) in rows {
             guard let kind = Identifier.Kind(rawValue: kind) else { continue }
-            for identifier in identifiers where identifier.kind == kind && identifier.value == value {
+            // By bytes, as the server compared them.
+            for identifier in identifiers
+            where identifier.kind == kind && identifier.value.utf8.elementsEqual(value.utf8) {
                 holders[identifier, default: []].insert(user)
             }
         }
