@@ -85,7 +85,15 @@ extension TransferBooks {
                 }
             }
         }
-        for id in locked { try await move(id, &run, progress) }
+        var failure: PostgresError?
+        for id in locked {
+            do {
+                try await move(id, &run, progress)
+            } catch let error as PostgresError where error.waitedTooLong {
+                failure = error
+            }
+        }
+        if let failure { throw failure }
         return run
     }
 

@@ -230,6 +230,43 @@ import Testing
         }
     }
 
+    /// One that stays locked does not keep another from being moved that is free by the end.
+    @Test func aLockedAccountIsTriedAgainWhateverTheOthersDo() async throws {
+        try await CredentialStage.with { stage in
+            let people = [try await stage.signUp(), try await stage.signUp(), try await stage.signUp()]
+            for person in people {
+                try await stage.sql(
+                    """
+                    insert into accountctl.apple_transfers
+                        (user_id, client_id, target_team, transfer_identifier, new_sub, state)
+                    values (
+                        \(person.id), \(stage.transfer.clientID), \(stage.transfer.targetTeam), 't',
+                        \("new " + person.sub), 'exchanged'
+                    )
+                    """
+                )
+            }
+            var books = TransferBooks(pool: stage.pool, transfer: stage.transfer)
+            // Long enough to release the second while the first is tried again.
+            books.lockPatience = .seconds(1)
+            let third: Statement = "select state from accountctl.apple_transfers where user_id = \(people[2].id)"
+            let error = try await PostgresError.expected {
+                try await stage.admin.withTransaction { [books] connection in
+                    try connection.execute("select from auth.users where id = \(people[0].id) for update")
+                    try connection.execute("savepoint second")
+                    try connection.execute("select from auth.users where id = \(people[1].id) for update")
+                    let run = Task { try await books.apply() }
+                    try await eventually("both are passed") { try connection.one(third, as: String.self) == "applied" }
+                    try connection.execute("rollback to savepoint second")
+                    return try await run.value
+                }
+            }
+            #expect(error.sqlState == .lockNotAvailable)
+            #expect(try await identity(people[0], stage).0 == people[0].sub)
+            #expect(try await identity(people[1], stage).0 == "new " + people[1].sub)
+        }
+    }
+
     /// A second account with the new sub, or with the new address, is a conflict that operators must resolve.
     @Test(arguments: [true, false])
     func aSecondAccountOfThePersonIsAConflictForPeople(_ hasSub: Bool) async throws {
