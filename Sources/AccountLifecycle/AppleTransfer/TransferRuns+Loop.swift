@@ -41,6 +41,8 @@ extension TransferRuns {
         /// refuses, does not keep it from the rest.
         var walk = TransferWalk(after: UUID())
         var doubts: [Doubt] = []
+        /// Whether Apple has named a user, also one whose account is locked or gone by now.
+        var hasNamed = false
         /// Whether the previous user was refused with a token that was new then.
         var isAfterRefusal = false
         /// Consecutive answers without a verdict.
@@ -77,6 +79,7 @@ extension TransferRuns {
                         return 1
                     }
                     course.run.done += recorded
+                    course.hasNamed = true
                     course.silence = 0
                     course.isAfterRefusal = false
                     // The answer proves the token, the team and the window, so earlier refusals are about their users.
@@ -94,10 +97,10 @@ extension TransferRuns {
         }
         // Even if only a few users are in doubt, as in a small app or on the last page: the team or the key may be
         // wrong.
-        if course.run.done == 0 {
-            _ = try await settle(&course, side)
-        } else {
+        if course.hasNamed {
             try await refuse(&course, side)
+        } else {
+            _ = try await settle(&course, side)
         }
         return course.run.leaving(course.locked.count)
     }

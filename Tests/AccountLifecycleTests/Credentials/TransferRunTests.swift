@@ -220,6 +220,28 @@ import Testing
         }
     }
 
+    /// What Apple says of a locked account proves the request as any answer does: nobody whom it refuses afterwards
+    /// stays in doubt.
+    @Test func theAnswerAboutALockedAccountIsProof() async throws {
+        try await CredentialStage.with { stage in
+            // Each run begins between the two, so anna comes first.
+            let id = try #require(UUID(uuidString: "ffffffff-ffff-4fff-bfff-ffffffffffff"))
+            let anna = try await stage.signUp(id: id, credential: false)
+            try await signUpWithAnotherTeam(1, stage, ids: "'00000000-0000-0000-0000-000000000001'::uuid")
+            stage.sandbox.apple.startTransfer(of: CredentialStage.clientID, to: CredentialStage.recipient)
+            var sender = try stage.sender()
+            sender.lockPatience = .milliseconds(100)
+            let run = try await stage.admin.withTransaction { [sender] connection in
+                try connection.execute("select from auth.users where id = \(anna.id) for update")
+                return try await sender.generate()
+            }
+            #expect(run.done == 0)
+            #expect(run.refused == 1)
+            #expect(run.doubted == 0)
+            #expect(run.stoppedBy?.hasPrefix("1 account is held locked") == true)
+        }
+    }
+
     /// An account that is erased while Apple is asked about it ends no run.
     @Test(arguments: [true, false]) func anErasedAccountEndsNoRun(_ isRefused: Bool) async throws {
         try await CredentialStage.with { stage in
