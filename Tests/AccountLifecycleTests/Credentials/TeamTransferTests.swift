@@ -256,7 +256,9 @@ import Testing
                     try connection.execute("savepoint second")
                     try connection.execute("select from auth.users where id = \(people[1].id) for update")
                     let run = Task { try await books.apply() }
-                    try await eventually("both are passed") { try connection.one(third, as: String.self) == "applied" }
+                    try await eventually("both are passed") {
+                        try await stage.pool.withConnection { try $0.one(third, as: String.self) } == "applied"
+                    }
                     try connection.execute("rollback to savepoint second")
                     return try await run.value
                 }
