@@ -49,6 +49,8 @@ extension TransferRuns {
         var silence = 0
         /// Accounts that another session holds locked, such as their deletion: they are left to another run.
         var locked: Set<UUID> = []
+        /// Accounts that were gone when an answer was to be recorded: an identity may have outlived its account.
+        var gone: Set<UUID> = []
     }
 
     /// Asks about the users that are due until none is left.
@@ -105,7 +107,7 @@ extension TransferRuns {
         return course.run.leaving(course.locked.count)
     }
 
-    /// The users on the next page that are due, except those in doubt and those whose accounts are locked.
+    /// The users on the next page that are due, except those in doubt and those whose accounts are locked or gone.
     private func next(
         of side: some TransferSide,
         _ course: inout Course
@@ -113,7 +115,8 @@ extension TransferRuns {
         let (position, rows) = (course.walk.position, pageRows)
         let page = try await pool.withConnection { try side.page(after: position, rows: rows, on: $0) }
         let inDoubt = Set(course.doubts.map(\.subject))
-        let due = page.due.filter { !inDoubt.contains($0.subject) && !course.locked.contains($0.user) }
+        let passed = course.locked.union(course.gone)
+        let due = page.due.filter { !inDoubt.contains($0.subject) && !passed.contains($0.user) }
         course.walk.pass(page.last, hasFound: !due.isEmpty)
         return due
     }
@@ -242,6 +245,7 @@ extension TransferRuns {
                 return try change(connection)
             }
         } catch SQLState.foreignKeyViolation {
+            course.gone.insert(user)
             return 0
         } catch let error as PostgresError where error.waitedTooLong && course.locked.count < Self.lockedAtMost {
             course.locked.insert(user)

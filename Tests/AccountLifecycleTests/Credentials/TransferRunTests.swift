@@ -260,6 +260,20 @@ import Testing
         }
     }
 
+    /// An identity that outlived its account, as after a restore without triggers, is asked about once.
+    @Test func anIdentityWithoutAnAccountEndsARun() async throws {
+        try await CredentialStage.with { stage in
+            let anna = try await stage.signUp()
+            stage.sandbox.apple.startTransfer(of: CredentialStage.clientID, to: CredentialStage.recipient)
+            try await stage.admin.withTransaction { connection in
+                try connection.execute("set local session_replication_role = replica")
+                try connection.execute("delete from auth.users where id = \(anna.id)")
+            }
+            #expect(try await stage.sender().generate() == .init())
+            #expect(stage.sandbox.journal.count(.appleMigration) == 1)
+        }
+    }
+
     private func signUpWithAnotherTeam(
         _ count: Int,
         _ stage: CredentialStage,
