@@ -93,7 +93,7 @@ extension CommandContext {
                 messages.failure(
                     "stopped before the end: \(reason)",
                     hint: run.doubted > 0
-                        ? step.doubtHint(setting, options.team) : "Start it again; nothing is asked twice."
+                        ? step.doubtHint(setting, options.team) : "Start it again; what is recorded is not asked again."
                 )
                 return .temporary
             }
