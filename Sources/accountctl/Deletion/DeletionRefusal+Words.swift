@@ -17,6 +17,7 @@ extension DeletionRefusal {
         case .nothingLost: "nothing_lost"
         case .notHeldUpByApple: "not_held_up_by_apple"
         case .lockedOut: "locked_out"
+        case .pausedAgain: "paused_again"
         }
     }
 
@@ -35,6 +36,8 @@ extension DeletionRefusal {
                 + "it waits for"
         case .lockedOut: "the account is already locked out: its deletion continues without Apple"
         case .busy: "somebody else is working on it; try again"
+        case .pausedAgain:
+            "somebody has paused it again since the question, for another reason, which deletion show says: it stays paused"
         }
     }
 }

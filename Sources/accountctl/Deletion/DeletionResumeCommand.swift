@@ -15,8 +15,8 @@ struct DeletionResumeCommand: AccountctlCommand {
 
             EXIT CODES
               0 it continues, or was not paused; 2 declined; 3 no such request; 6 refused: it has ended (refusal has the
-              state), one of its steps is running (under_way or busy): try again, or somebody has paused all of them
-              again since the question (paused_again)
+              state), one of its steps is running (under_way or busy): try again, or somebody has paused it, or all of
+              them, again since the question (paused_again)
 
             EXAMPLES
               accountctl deletion resume --all
@@ -56,9 +56,8 @@ struct DeletionResumeCommand: AccountctlCommand {
                 facts: RequestTarget.facts,
                 perform: { actor, _, request, connection in
                     // Somebody may have paused it again, or for another reason, while the question waited.
-                    let pause = try StandingBrakes.read(of: request, on: connection).own
-                    guard pause == found.value else { return .refused(.busy) }
-                    return try await DeletionDesk(actor).resume(request, reason: reason, on: connection)
+                    try await DeletionDesk(actor)
+                        .resume(request, reason: reason, unless: { $0 != found.value }, on: connection)
                 }
             )
             return try await context.carryOut(act, on: request, acting, consent)
@@ -89,7 +88,7 @@ struct DeletionResumeCommand: AccountctlCommand {
             return (try StandingBrakes.read(on: connection), try DeletionDesk.pausedAlone(on: connection))
         }
         guard let (brakes, alone) = rest else {
-            try context.output.show(BrakeTarget.sheet(.refused, "paused_again"))
+            try context.output.show(BrakeTarget.sheet(.refused, DeletionRefusal.pausedAgain.word))
             throw CommandError(
                 .blocked,
                 "somebody has paused every deletion again since the question: nothing is resumed",

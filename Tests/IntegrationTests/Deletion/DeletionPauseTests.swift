@@ -109,16 +109,33 @@ struct DeletionPauseTests {
             let pause = ["deletion", "pause", request, "--reason"]
             #expect(try await stage.run(pause + ["maintenance"]).status == 0)
             let words = ["deletion", "resume", request]
-            let resume = try await TerminalSession.live(words, environment: stage.variables) { person in
+            let resume = try await TerminalSession.live(words + ["--json"], environment: stage.variables) { person in
                 #expect(try await person.waits(for: "Type \(request)"), "\(person.screen)")
                 #expect(try await stage.run(pause + ["the wrong list"]).status == 0)
                 try person.type(request + "\n")
             }
-            #expect(resume.status == 6 && resume.screen.contains("try again"), "\(resume)")
+            // Not busy, which passes: whoever then tries again would release the other pause.
+            #expect(resume.status == 6 && resume.screen.contains("paused_again"), "\(resume)")
+            #expect(resume.screen.contains("it stays paused"), "\(resume)")
             let paused = "select count(*) from accountctl.deletion_requests where paused_at is not null"
             #expect(try await stage.database.psql(paused) == "1")
             #expect(try await stage.run(words + ["--confirm=\(request)"]).status == 0)
             #expect(try await stage.database.psql(paused) == "0")
+        }
+    }
+    @Test("A resume of one deletion that somebody else resumes while it asks has nothing to do")
+    func oneResumedByAnother() async throws {
+        try await OperatorStage.with(accounts: 1) { stage in
+            let request = try await stage.request(OperatorStage.id(1))
+            try await stage.database.psql("update accountctl.deletion_requests set run_after = now()")
+            #expect(try await stage.run(["deletion", "pause", request, "--reason", "maintenance"]).status == 0)
+            let words = ["deletion", "resume", request]
+            let resume = try await TerminalSession.live(words, environment: stage.variables) { person in
+                #expect(try await person.waits(for: "Type \(request)"), "\(person.screen)")
+                #expect(try await stage.run(words + ["--confirm=\(request)"]).status == 0)
+                try person.type(request + "\n")
+            }
+            #expect(resume.status == 0 && resume.screen.contains("Nothing to do."), "\(resume)")
         }
     }
 }

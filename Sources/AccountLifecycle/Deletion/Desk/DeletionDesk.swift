@@ -143,10 +143,17 @@ package struct DeletionDesk: Sendable {
         }
     }
 
-    /// Lets a paused request continue.
-    package func resume(_ request: UUID, reason: String? = nil, on connection: isolated Connection) async throws -> Act
-    {
+    /// Lets a paused request continue, unless its pause is one that the operator was not asked about.
+    package func resume(
+        _ request: UUID,
+        reason: String? = nil,
+        unless isOther: @escaping @Sendable (StandingBrakes.Pause) -> Bool = { _ in false },
+        on connection: isolated Connection
+    ) async throws -> Act {
         try await act(on: request, "deletion.resume", reason: reason, connection) { connection, _ in
+            if let pause = try StandingBrakes.read(of: request, on: connection).own, isOther(pause) {
+                return .refused(.pausedAgain)
+            }
             let resumed = try connection.execute(
                 """
                 update accountctl.deletion_requests

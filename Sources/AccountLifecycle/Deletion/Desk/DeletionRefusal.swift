@@ -18,4 +18,6 @@ package enum DeletionRefusal: Sendable, Hashable {
     case notHeldUpByApple
     /// The account is locked out: the Apple step may have begun, and keeps to what it read then.
     case lockedOut
+    /// Another pause of the request than the one that the operator was asked about.
+    case pausedAgain
 }
