@@ -30,7 +30,8 @@ struct CommandSecretTests {
         #expect(nothing.status == 2)
         #expect(nothing.lines.count == 2, "\(nothing)")
         #expect(nothing.lines.allSatisfy { $0.hasPrefix("error: keys.") }, "\(nothing)")
-        let unread = try await AccountctlProcess.run("config", "check")
+        // An empty variable names no file; in other tests, it names an empty one.
+        let unread = try await AccountctlProcess.run("config", "check", environment: ["ACCOUNTCTL_CONFIG": ""])
         #expect(unread.errors.hasPrefix("No settings file was read: none is named"), "\(unread)")
         let read = try await AccountctlProcess.run("config", "check", "--config", elsewhere)
         #expect(read.status == 2 && !read.errors.contains("No settings file"), "\(read)")
