@@ -37,7 +37,8 @@ extension DeletionRefusal {
         case .lockedOut: "the account is already locked out: its deletion continues without Apple"
         case .busy: "somebody else is working on it; try again"
         case .pausedAgain:
-            "somebody has paused it again since the question, for another reason, which deletion show says: it stays paused"
+            "somebody has paused it again since the question, for another reason, which deletion show says: "
+                + "it stays paused"
         }
     }
 }
