@@ -15,9 +15,10 @@ struct JobsWatchCommand: AccountctlCommand {
         commandName: "watch",
         abstract: "Follow jobs as they arrive, run, fail, wait and end, until interrupted.",
         discussion: """
-            Listens for notifications and also looks once a second; a lost connection is opened again. JSON is one
-            object a line. A state that is over before the next look is not shown. A job that was snoozed, by its
-            handler or an operator, is scheduled, like one that is to be tried again; run_at says until when.
+            Listens for notifications and also looks once a second, less often if a look takes long; a lost connection
+            is opened again. JSON is one object a line. A state that is over before the next look is not shown. A job
+            that was snoozed, by its handler or an operator, is scheduled, like one that is to be tried again; run_at
+            says until when.
 
             EXAMPLES
               accountctl jobs watch
