@@ -27,8 +27,8 @@ package struct JobDocument: Sendable, Hashable {
         guard (try? JSONDecoder().decode([String: JSONSyntax].self, from: Data(text.utf8))) != nil else {
             throw .invalid(field, "must be a JSON object, with numbers that fit a double")
         }
-        // Without the blanks before it: a new job tells an object by its first byte.
-        json = String(text.drop(while: \.isWhitespace))
+        // Without the blanks and the byte order mark before it: a new job tells an object by its first byte.
+        json = String(text.drop { $0.isWhitespace || $0 == "\u{FEFF}" })
     }
 
     /// Encodes a value.

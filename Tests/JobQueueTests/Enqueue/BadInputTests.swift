@@ -86,8 +86,9 @@ import Testing
         #expect(field { _ = try JobDocument(object: text) } == "arguments")
     }
 
-    /// Blanks around an object are part of JSON: a shell puts the text of an indented file in the place of the value.
-    @Test(arguments: [" {}", "\n{\"a\": 1}\n", "\r\n\t { }"])
+    /// Blanks around an object are part of JSON: a shell puts the text of an indented file in the place of the value,
+    /// with the byte order mark that some editors write.
+    @Test(arguments: [" {}", "\n{\"a\": 1}\n", "\r\n\t { }", "\u{FEFF}{}", "\u{FEFF}\r\n {\"a\": 1}"])
     func blanksAroundAnObject(_ text: String) {
         #expect(field { _ = try NewJob(kind: "k", queue: "q", arguments: .init(object: text)) } == nil)
     }
