@@ -62,6 +62,7 @@ extension CommandContext {
         var watch = followed
         var isAway = false
         for await _ in looks {
+            let start = ContinuousClock.now
             var took = Duration.zero
             do {
                 let (next, end, length) = try await pool.withConnection { [watch] connection in
@@ -78,6 +79,11 @@ extension CommandContext {
             } catch let error as PostgresError where error.isTransient || !error.connectionUsable {
                 if !isAway { messages.warning("the database cannot be reached: \(error)") }
                 isAway = true
+                // A look that the server ended, such as at its time limit, took its time, too; a lost server is to be
+                // found again soon.
+                if error.connectionUsable, error.code == .server || error.code == .deadlineExceeded {
+                    took = ContinuousClock.now - start
+                }
             }
             try await Task.sleep(for: Self.pause(afterLookOf: took), clock: .continuous)
         }

@@ -1,3 +1,4 @@
+import Foundation
 import Postgres
 import TestSupport
 import Testing
@@ -57,6 +58,28 @@ struct LockedTableTests {
                     #expect(told.errors.contains("statement timeout"), "\(told)")
                     #expect(told.errors.contains("database.statement_timeout"), "\(told)")
                 }
+            }
+        }
+    }
+
+    @Test("A watch rests as long after a look that met the time limit as after any other that took so long")
+    func watched() async throws {
+        try await OperatorStage.with { stage in
+            let variables = stage.variables.merging(["ACCOUNTCTL_DATABASE_STATEMENT_TIMEOUT": "5s"]) { $1 }
+            try await stage.database.withConnection(asAdministrator: true) { connection in
+                try connection.execute("begin")
+                try connection.execute("lock table accountctl.jobs in access exclusive mode")
+                let watch = try AccountctlProcess(["jobs", "watch"], environment: variables)
+                defer { watch.signal(SIGKILL) }
+                #expect(try await watch.waitForErrors(containing: "cannot be reached"))
+                try await Task.sleep(for: .seconds(1))
+                let blocked = try connection.first(
+                    "select count(*) from pg_stat_activity where pg_backend_pid() = any(pg_blocking_pids(pid))",
+                    as: Int64.self
+                )
+                #expect(blocked == 0)
+                try connection.execute("rollback")
+                #expect(try await watch.waitForErrors(containing: "can be reached again"))
             }
         }
     }
