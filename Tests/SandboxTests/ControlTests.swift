@@ -67,6 +67,31 @@ import Testing
         }
     }
 
+    @Test(
+        "A number that is out of range is refused and does not end the sandbox",
+        arguments: [
+            ("faults", #"{"kind":"delay","delay_seconds":1e30}"#),
+            ("faults", #"{"kind":"throttle","requests":1,"per_seconds":1e30}"#),
+            ("faults", #"{"kind":"status","status":-5}"#), ("faults", #"{"kind":"empty","status":1000}"#),
+            ("clock", #"{"advance_seconds":-1e30}"#),
+            ("storage/access-tokens", #"{"user_id":"a","lifetime_seconds":9223372036854775807}"#),
+            (
+                "apple/notifications",
+                #"{"type":"consent-revoked","sub":"a","audience":"b","age_seconds":1e30,"url":"http://127.0.0.1:1/"}"#
+            ),
+            (
+                "apple/notifications",
+                #"{"type":"consent-revoked","sub":"a","audience":"b","copies":-1,"url":"http://127.0.0.1:1/"}"#
+            ),
+        ]
+    )
+    func numbersOutOfRange(_ path: String, _ body: String) async throws {
+        try await Sandbox.with { sandbox async throws in
+            #expect(try await Answer.json(.post, sandbox.baseURL + "/control/" + path, body).status == 400)
+            #expect(try await Answer.to(.get, sandbox.baseURL + "/control/health").status == 200)
+        }
+    }
+
     @Test func clientsSignInsAndTheClock() async throws {
         try await Sandbox.with { sandbox async throws in
             let control = sandbox.baseURL + "/control"

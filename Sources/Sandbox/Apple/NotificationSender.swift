@@ -39,7 +39,7 @@ package struct NotificationSender: Sendable {
     ///   - copies: how often the same token is posted, simulating redelivery.
     ///   - forgery: the defect to introduce.
     /// - Returns: the status of each answer.
-    /// - Throws: ``SandboxError`` if there is no URL, and errors of the HTTP client.
+    /// - Throws: ``SandboxError`` if there is no URL or `copies` is negative, and errors of the HTTP client.
     @discardableResult
     package func post(
         _ notification: AppleNotification,
@@ -48,6 +48,7 @@ package struct NotificationSender: Sendable {
         forgery: Forgery? = nil
     ) async throws -> [Int] {
         guard let url = url ?? self.url else { throw SandboxError("no notification URL is configured") }
+        guard copies >= 0 else { throw SandboxError("copies must not be negative") }
         let body = try body(notification, forgery: forgery)
         var statuses: [Int] = []
         for _ in 0..<copies {

@@ -31,7 +31,7 @@ struct ControlEndpoints: Sendable {
                 return Reply(status: 204)
             case ("POST", "clock", nil):
                 let body = try decode(ClockBody.self, request)
-                clock.advance(by: .seconds(body.advanceSeconds))
+                clock.advance(by: body.advanceSeconds.duration)
                 return Reply(status: 204)
             case ("GET", "storage", "keys"):
                 return try .json(
@@ -49,7 +49,7 @@ struct ControlEndpoints: Sendable {
                     userID: body.userID,
                     email: body.email,
                     issuedAt: clock.now,
-                    lifetime: .seconds(body.lifetimeSeconds ?? 3600)
+                    lifetime: body.lifetimeSeconds?.duration ?? .seconds(3600)
                 )
                 return try .json(["access_token": token], status: 201)
             case (_, "apple", let word?): return try await answerApple(word, request)

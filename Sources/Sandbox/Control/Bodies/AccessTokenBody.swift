@@ -2,7 +2,7 @@
 struct AccessTokenBody: Decodable {
     let userID: String
     let email: String?
-    let lifetimeSeconds: Int?
+    let lifetimeSeconds: ControlSeconds?
 
     enum CodingKeys: String, CodingKey {
         case userID = "user_id"

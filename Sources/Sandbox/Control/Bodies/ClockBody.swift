@@ -1,6 +1,6 @@
 /// `POST /control/clock`.
 struct ClockBody: Decodable {
-    let advanceSeconds: Double
+    let advanceSeconds: ControlSeconds
 
     enum CodingKeys: String, CodingKey {
         case advanceSeconds = "advance_seconds"

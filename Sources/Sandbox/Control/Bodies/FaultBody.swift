@@ -28,9 +28,9 @@ struct FaultBody: Decodable {
     /// The code of an Apple error.
     let code: String?
     let storageError: StorageErrorBody?
-    let delaySeconds: Double?
+    let delaySeconds: ControlSeconds?
     let requests: Int?
-    let perSeconds: Double?
+    let perSeconds: ControlSeconds?
 
     enum CodingKeys: String, CodingKey {
         case kind, endpoint, effect, times, sparing, subject, status, body, code, requests
@@ -43,7 +43,7 @@ struct FaultBody: Decodable {
     func fault() throws -> Fault {
         var fault = try bare()
         if let effect { fault.effect = effect }
-        if let delaySeconds { fault.delay = .seconds(delaySeconds) }
+        if let delaySeconds { fault.delay = delaySeconds.duration }
         fault.times = times
         fault.sparing = sparing ?? 0
         fault.subject = subject
@@ -51,19 +51,22 @@ struct FaultBody: Decodable {
     }
 
     private func bare() throws -> Fault {
-        switch kind {
+        if let status, !(100...999).contains(status) {
+            throw SandboxError("status must have three digits, as every status of HTTP")
+        }
+        return switch kind {
         case .status: .status(try need(status, "status"), body: body ?? "", retryAfter: retryAfter)
         case .html: .html(status: status ?? 502)
         case .empty: .empty(status: status ?? 200)
         case .malformed: .malformed
         case .truncated: .truncated
         case .drop: .drop(effect ?? .none)
-        case .delay: .delay(.seconds(try need(delaySeconds, "delay_seconds")))
+        case .delay: .delay(try need(delaySeconds, "delay_seconds").duration)
         case .hold: .hold(at: FaultGate())
         case .throttle:
             .throttle(
                 try need(requests, "requests"),
-                per: .seconds(try need(perSeconds, "per_seconds")),
+                per: try need(perSeconds, "per_seconds").duration,
                 retryAfter: retryAfter.flatMap(Int.init) ?? 1
             )
         case .appleError: .appleError(try need(code, "code"))

@@ -10,7 +10,7 @@ struct NotificationBody: Decodable {
     let sub: String
     let audience: String
     /// The age of the event, in seconds.
-    let ageSeconds: Double?
+    let ageSeconds: ControlSeconds?
     let email: String?
     let isPrivateEmail: Bool?
     /// The `jti`, for sending the same notification again.
@@ -35,7 +35,7 @@ struct NotificationBody: Decodable {
             .init(rawValue: type),
             sub: sub,
             audience: audience,
-            eventTime: now.addingTimeInterval(-(ageSeconds ?? 0)),
+            eventTime: now.addingTimeInterval(-(ageSeconds?.value ?? 0)),
             email: email,
             isPrivateEmail: isPrivateEmail,
             issuedAt: now
