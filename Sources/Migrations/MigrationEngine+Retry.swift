@@ -12,7 +12,7 @@ extension MigrationEngine {
     ) async throws -> Result {
         let retry = LockRetry(patience: options.lockPatience)
         let start = ContinuousClock.now
-        // Those of the last try in which any were seen.
+        // The blockers seen in the last try in which there were any.
         var blockers: [LockBlocker] = []
         var wait = options.lockTimeout
         var tries = 0

@@ -156,8 +156,8 @@ extension Worker {
         request.waiting = core.withLock { $0.limitedBounds.waiting }
         do {
             // All workers queue for the row locks of limits, and such a lock alone makes a commit flush the WAL: not
-            // worth it without jobs to take. Skipping the claim does not count as the claim that is due each second and
-            // counts all running jobs: that one stays due.
+            // worth it without jobs to take. Once a second, a claim also counts all running jobs; a claim that is
+            // skipped here does not count them, so that one stays due.
             guard try queue.mayTake(exchange.limited, request, on: connection) else { return }
             progress.claimed(try await queue.claimLimited(exchange.limited, request, on: connection))
         } catch let error as PostgresError where error.connectionUsable && error.outcomeKnown {

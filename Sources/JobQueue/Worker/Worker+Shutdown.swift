@@ -108,7 +108,7 @@ extension Worker {
             logger.info("worker stopped", metadata: ["worker": "\(worker)"])
             return true
         } catch {
-            // A claim may have been under way.
+            // Nothing tells whether jobs are still held: a claim may have been under way.
             logger.warning(
                 """
                 could not record that this worker stops: others take the jobs that it still held when their leases end

@@ -127,7 +127,7 @@ struct CredentialReactions {
     /// Anyone who is signed in can have a device report that, so it does not replace what Apple itself said, unless the
     /// person has signed in since. A device goes on reporting it after the move was applied: that is not recorded.
     func noteTransfer(of subject: EventSubject, signedInAt: Date?, on connection: isolated Connection) throws {
-        // A device that names none may mean any.
+        // A device that names no client id may mean any.
         let clientID: Statement = "coalesce(\(event.clientID), t.client_id)"
         try connection.execute(
             """

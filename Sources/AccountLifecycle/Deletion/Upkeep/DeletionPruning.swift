@@ -101,8 +101,10 @@ enum DeletionPruning {
         )
         """
 
-    /// Removes when accounts were created that are gone: a worker of an earlier release, which does not know of that
-    /// time, may end a request during an upgrade.
+    /// Clears the creation times of accounts that are gone.
+    ///
+    /// A worker of an earlier release does not know this column, and leaves it as it is if it ends a request during an
+    /// upgrade.
     private static let goneCreations: Statement = """
         update accountctl.deletion_requests
         set account_created_at = null
