@@ -31,13 +31,18 @@ extension Launch {
         return nil
     }
 
-    /// The answer to `--version` alone, or to a help option right after a command's name; nil for any other words.
+    /// The answer to `--version` alone, to a help option right after a command's name, or to `help` before it; nil for
+    /// any other words.
     ///
-    /// The parser would first try two commands for completion scripts.
+    /// The parser would first try two commands for completion scripts, and writes help at the terminal's own width to
+    /// learn the exit code.
     var plainAnswer: String? {
         if words == ["--version"] { return Version.text + "\n" }
-        let path = CommandPath(root: Accountctl.self, words: words)
-        guard path.strayWord == nil, [["--help"], ["-h"]].contains(Array(words[path.wordCount...])) else { return nil }
+        let isFirst = words.first == "help"
+        let names = isFirst ? Array(words.dropFirst()) : words
+        let path = CommandPath(root: Accountctl.self, words: names)
+        let rest = Array(names[path.wordCount...])
+        guard path.strayWord == nil, isFirst ? rest.isEmpty : [["--help"], ["-h"]].contains(rest) else { return nil }
         return help(Accountctl.helpMessage(for: path.last, columns: helpColumns), of: path)
     }
 
