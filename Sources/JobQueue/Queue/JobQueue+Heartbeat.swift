@@ -16,12 +16,12 @@ extension JobQueue {
     func register(_ worker: Registration, on connection: isolated Connection) throws -> (id: Int64, serverTime: Int64) {
         try connection.one(
             """
-            insert into \(tables.workers) (name, version, slots, queues, kinds, expires_at)
-            values (
+            insert into \(tables.workers) (name, version, slots, queues, kinds, started_at, beat_at, expires_at)
+            select
                 \(worker.name), \(worker.version), \(worker.slots),
                 \(Set(worker.lanes.map(\.queue)).sorted()), \(Set(worker.lanes.map(\.kind)).sorted()),
-                clock_timestamp() + \(worker.lifetime.seconds)::double precision * interval '1 second'
-            )
+                started, started, started + \(worker.lifetime.seconds)::double precision * interval '1 second'
+            from clock_timestamp() started
             returning id, (extract(epoch from clock_timestamp()) * 1000000)::bigint
             """,
             as: (Int64, Int64).self

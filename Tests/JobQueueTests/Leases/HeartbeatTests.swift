@@ -87,6 +87,19 @@ import Testing
         }
     }
 
+    /// A worker that has only registered has not sent a heartbeat.
+    ///
+    /// The two times were those of two calls, and differed by a microsecond now and then.
+    @Test func aRegistrationIsNoHeartbeat() async throws {
+        try await JobHarness.with { harness in
+            try await harness.pool.withConnection { connection in
+                for _ in 0..<200 { _ = try harness.queue.addWorker([], on: connection) }
+            }
+            #expect(try await harness.count("select count(*) from accountctl.workers") == 200)
+            #expect(try await harness.count("select count(*) from accountctl.workers where beat_at <> started_at") == 0)
+        }
+    }
+
     /// A heartbeat counts even if the history cannot be asked, for however long, what became of a job.
     @Test func aHeartbeatDoesNotWaitForTheHistory() async throws {
         try await JobHarness.with { harness in
