@@ -107,6 +107,19 @@ struct QueueBench: Sendable {
         )
     }
 
+    /// Waits until a worker listens and has sent its first heartbeat.
+    func untilListening() async throws {
+        let isListening: Statement = """
+            select exists (select from accountctl.workers where stopped_at is null and beat_at > started_at)
+            and exists (select from pg_stat_activity where datname = current_database() and query like 'listen%')
+            """
+        try await Connection.with(configuration, logger: .silent) { connection in
+            while try connection.one(isListening, as: Bool.self) == false {
+                try await Task.sleep(for: .milliseconds(10))
+            }
+        }
+    }
+
     /// Runs a pgbench script with prepared statements and returns the transactions per second.
     func pgbench(_ script: String, clients: Int = 1, transactions: Int) async throws -> Double {
         let file = cluster.folder + "/script-\(UUID().uuidString.prefix(8)).sql"

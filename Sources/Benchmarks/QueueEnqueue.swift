@@ -117,11 +117,12 @@ private struct QueueEnqueue {
                     group.addTask { try await worker.run() }
                     group.addTask { await waker.run(in: pool, queue: queue, logger: .silent) }
                     let start = try await withThrowingTaskGroup(of: Void.self) { clientsGroup in
-                        // All connections are open before the clock starts.
+                        // All connections are open, and the worker has started, before the clock does.
                         for _ in 0..<clients {
                             clientsGroup.addTask { _ = try await queue.enqueue(job, in: enqueuing) }
                         }
                         try await clientsGroup.waitForAll()
+                        try await bench.untilListening()
                         let start = ContinuousClock.now
                         for _ in 0..<clients {
                             clientsGroup.addTask {
