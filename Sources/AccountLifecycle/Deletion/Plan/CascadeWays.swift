@@ -27,21 +27,25 @@ struct CascadeWays {
         return own + reaching(table, without: visited).map { rows(referringBy: $0, without: passed) }
     }
 
+    /// The condition of rows that refer by a key to deleted rows.
+    func rows(referringBy key: ForeignKey, without visited: Set<TableName> = []) -> Statement {
+        if let condition = rows(referringToRootBy: key, without: visited) { return condition }
+        var shared = SharedWays(self)
+        return shared.rows(referringBy: key, without: visited)
+    }
+
+    /// The condition of rows that refer by a key to the root row; nil if they may refer to others.
+    func rows(referringToRootBy key: ForeignKey, without visited: Set<TableName>) -> Statement? {
+        guard let own = roots[key.target]?.key, key.targetColumns == [own.column], let column = key.columns.first,
+            reaching(key.target, without: visited).isEmpty
+        else { return nil }
+        return "\(identifier: column) = \(own.value)"
+    }
+
     /// The keys by which rows are reached from tables that were not visited yet.
-    private func reaching(_ table: TableName, without visited: Set<TableName>) -> [ForeignKey] {
+    func reaching(_ table: TableName, without visited: Set<TableName>) -> [ForeignKey] {
         (keys[table] ?? []).filter {
             !visited.contains($0.target) && ($0.target != table || followedWithin.contains(table))
         }
-    }
-
-    /// The condition of rows that refer by a key to deleted rows.
-    func rows(referringBy key: ForeignKey, without visited: Set<TableName> = []) -> Statement {
-        // Only the root row itself can be referred to.
-        if let own = roots[key.target]?.key, key.targetColumns == [own.column], let column = key.columns.first,
-            reaching(key.target, without: visited).isEmpty
-        {
-            return "\(identifier: column) = \(own.value)"
-        }
-        return key.refers(toRowsWhereAny: ways(to: key.target, without: visited))
     }
 }

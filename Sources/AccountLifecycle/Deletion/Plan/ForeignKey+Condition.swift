@@ -5,14 +5,23 @@ extension ForeignKey {
     var rows: Statement { table.rows(isPartitioned: isPartitioned) }
 
     /// The condition of rows that refer by this key to rows that satisfy a condition.
-    func refers(toRowsWhere condition: Statement) -> Statement { refers(toRowsWhereAny: [condition]) }
+    func refers(toRowsWhere condition: Statement) -> Statement { refers(to: targets(whereAny: [condition])) }
 
-    /// The condition of rows that refer by this key to rows that satisfy one of some conditions.
-    func refers(toRowsWhereAny conditions: [Statement]) -> Statement {
-        let columns = Statement(unsafeSQL: self.columns.map(quoteIdentifier).joined(separator: ", "))
-        let targets = Statement(unsafeSQL: targetColumns.map(quoteIdentifier).joined(separator: ", "))
-        let rows = WaysToRows(rows: target.rows(isPartitioned: isTargetPartitioned), conditions: conditions)
-        return "(\(columns)) in (\(rows.selecting(targets)))"
+    /// The condition of rows that refer by this key to one of the rows of a query, which selects
+    /// ``referencedColumns``.
+    func refers(to query: Statement) -> Statement { "(\(Self.list(columns))) in (\(query))" }
+
+    /// A query for the rows of the referenced table that satisfy one of some conditions.
+    func targets(whereAny conditions: [Statement]) -> Statement {
+        WaysToRows(rows: target.rows(isPartitioned: isTargetPartitioned), conditions: conditions)
+            .selecting(referencedColumns)
+    }
+
+    /// The referenced columns, as a list.
+    var referencedColumns: Statement { Self.list(targetColumns) }
+
+    private static func list(_ columns: [String]) -> Statement {
+        Statement(unsafeSQL: columns.map(quoteIdentifier).joined(separator: ", "))
     }
 }
 
