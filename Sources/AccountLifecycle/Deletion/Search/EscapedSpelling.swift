@@ -16,6 +16,12 @@ enum EscapedSpelling {
         }
     }
 
+    /// Bytes as in a text within JSON, where a backslash is written as two.
+    static func withinJSON(_ bytes: [UInt8]) -> [UInt8] {
+        let backslash = UInt8(ascii: "\\")
+        return bytes.flatMap { $0 == backslash ? [backslash, backslash] : [$0] }
+    }
+
     /// Bytes with each apostrophe, as in "o'brien@x.de", in the ways of HTML, SQL and quoted strings of programs; in
     /// lower case.
     static func apostrophes(_ bytes: [UInt8]) -> [[UInt8]] {

@@ -42,8 +42,8 @@ struct IdentifierPattern: Sendable, Hashable {
         }
     }
 
-    /// A value as it is, and as programs write it in URLs, in URLs within URLs, in JSON, in HTML and in SQL, in either
-    /// case.
+    /// A value as it is, and as programs write it in URLs, in URLs within URLs, in JSON, in JSON within JSON, in HTML and
+    /// in SQL, in either case.
     private static func spellings(of value: String) -> [[UInt8]] {
         var all: [[UInt8]] = []
         for value in cases(of: value).map({ Array($0.utf8) }) {
@@ -56,7 +56,9 @@ struct IdentifierPattern: Sendable, Hashable {
             let spellings =
                 [value, once, EscapedSpelling.url(once), EscapedSpelling.json(value)]
                 + signs + EscapedSpelling.apostrophes(value)
-            for spelling in spellings where !all.contains(spelling) { all.append(spelling) }
+            for spelling in spellings + spellings.map(EscapedSpelling.withinJSON) where !all.contains(spelling) {
+                all.append(spelling)
+            }
         }
         return all
     }
