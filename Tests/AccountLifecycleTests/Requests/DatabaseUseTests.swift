@@ -105,6 +105,24 @@ import Testing
         }
     }
 
+    /// The copy of a paused database is paused as well: whoever resumes it would not learn that it is a copy.
+    @Test func aPauseFromBeforeDoesNotHideTheReason() async throws {
+        try await Stage.with { stage in
+            #expect(try await record(nil, project: "abc", stage) == nil)
+            let desk = stage.desk
+            try await stage.pool.withConnection { try await desk.pauseAll(reason: "maintenance", on: $0) }
+            let since = "select paused_at::text from accountctl.deletion_brakes"
+            let before = try await stage.value("\(unsafeSQL: since)", as: String.self)
+            let reason = try #require(try await record(nil, project: "def", stage))
+            let brakes = try await stage.value(
+                "select paused_by || ': ' || paused_reason from accountctl.deletion_brakes",
+                as: String.self
+            )
+            #expect(brakes == "worker: \(reason); paused before by test: maintenance")
+            #expect(try await stage.value("\(unsafeSQL: since)", as: String.self) == before)
+        }
+    }
+
     /// A clone does not know who has come back since.
     @Test func whatIsStillToBeRevokedWaitsWhileEverythingIsPaused() async throws {
         try await Stage.with { stage in

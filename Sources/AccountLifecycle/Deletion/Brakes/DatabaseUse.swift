@@ -79,6 +79,8 @@ package struct DatabaseUse: Sendable, Hashable, Codable {
     /// Records what a worker is about to work with, before it starts; pauses everything if anything differs from the
     /// record.
     ///
+    /// If everything was paused before, the pause also says by whom and why.
+    ///
     /// All in one transaction: of several workers that start at once, one records, and the others find the record.
     ///
     /// - Returns: Why every deletion was paused; nil if none was.
@@ -115,11 +117,12 @@ package struct DatabaseUse: Sendable, Hashable, Codable {
             guard !differences.isEmpty else { return nil }
             let reason =
                 differences.joined(separator: "; ") + ": a clone or a restored backup, unless it was moved"
+            // Told once: whoever lifts a pause that came along with the copy must see this reason, too.
             try connection.execute(
                 """
                 update accountctl.deletion_brakes
-                set paused_by = case when paused_at is null then \(actor.name) else paused_by end,
-                    paused_reason = case when paused_at is null then \(reason) else paused_reason end,
+                set paused_by = \(actor.name),
+                    paused_reason = concat(\(reason)::text, '; paused before by ' || paused_by, ': ' || paused_reason),
                     paused_at = coalesce(paused_at, clock_timestamp())
                 where true
                 """
