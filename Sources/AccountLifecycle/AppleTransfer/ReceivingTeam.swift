@@ -61,7 +61,12 @@ struct ReceivingTeam: TransferSide {
         try await client.exchange(transferIdentifier: subject, token: token)
     }
 
-    func record(_ answer: TransferredUser, of user: UUID, subject: String, on connection: isolated Connection) throws {
+    func record(
+        _ answer: TransferredUser,
+        of user: UUID,
+        subject: String,
+        on connection: isolated Connection
+    ) throws -> Int {
         try connection.execute(
             """
             update accountctl.apple_transfers

@@ -85,7 +85,7 @@ struct SendingTeam: TransferSide {
         try await client.transferIdentifier(ofSub: subject, targetTeam: transfer.targetTeam, token: token)
     }
 
-    func record(_ answer: String, of user: UUID, subject: String, on connection: isolated Connection) throws {
+    func record(_ answer: String, of user: UUID, subject: String, on connection: isolated Connection) throws -> Int {
         try connection.execute(
             """
             insert into accountctl.apple_transfers

@@ -99,41 +99,52 @@ extension TransferBooks {
 
     private func move(_ id: Int64, _ run: inout TeamTransfer.Run, _ progress: (Int) -> Void) async throws {
         try Task.checkCancellation()
-        if try await applyOne(id) { run.done += 1 } else { run.conflicts += 1 }
+        switch try await applyOne(id) {
+        case .moved: run.done += 1
+        case .conflict: run.conflicts += 1
+        case .passed: break
+        }
         progress(run.done + run.conflicts)
     }
 
-    /// - Returns: False if another account has the new sub or address, or it is unknown which identity to move.
-    private func applyOne(_ id: Int64) async throws -> Bool {
+    /// What became of an account.
+    private enum Outcome: Sendable {
+        case moved
+        /// Another account has the new sub or address, or it is unknown which identity to move.
+        case conflict(reason: String)
+        /// It was erased meanwhile, or another run has moved it.
+        case passed
+    }
+
+    private func applyOne(_ id: Int64) async throws -> Outcome {
         let patience = lockPatience
-        let conflict: String?
+        let outcome: Outcome
         do {
-            conflict = try await pool.withTransaction { connection in
+            outcome = try await pool.withTransaction { connection in
                 try DeletionDesk.limitLockWaits(to: patience, on: connection)
                 return try Self.apply(id, on: connection)
             }
         } catch let error as PostgresError where error.sqlState == .uniqueViolation {
             // The person signed in to the new team before being moved and so has a second account: a person must
             // decide.
-            conflict = error.diagnostics?.constraint ?? Conflict.Reason.secondAccount.rawValue
+            outcome = .conflict(reason: error.diagnostics?.constraint ?? Conflict.Reason.secondAccount.rawValue)
         }
-        guard let conflict else { return true }
-        _ = try await pool.withConnection { connection in
+        guard case .conflict(let reason) = outcome else { return outcome }
+        let recorded = try await pool.withConnection { connection in
             try connection.execute(
                 """
                 update accountctl.apple_transfers
                 set state = \(TransferState.conflict.rawValue),
-                    reason = \(conflict)
+                    reason = \(reason)
                 where id = \(id)
                   and \(Self.awaitsApplying)
                 """
             )
         }
-        return false
+        return recorded > 0 ? outcome : .passed
     }
 
-    /// - Returns: The conflict; nil if the account has its new identity.
-    private static func apply(_ id: Int64, on connection: isolated Connection) throws -> String? {
+    private static func apply(_ id: Int64, on connection: isolated Connection) throws -> Outcome {
         // The account's row is locked first, in the common lock order.
         try connection.execute(
             """
@@ -153,7 +164,7 @@ extension TransferBooks {
             """,
             as: (UUID, String, String?, Bool?).self
         )
-        guard let (user, sub, email, isPrivate) = found else { return nil }
+        guard let (user, sub, email, isPrivate) = found else { return .passed }
         let candidates = try connection.query(
             """
             select i.provider_id, i.email
@@ -164,7 +175,7 @@ extension TransferBooks {
             """,
             as: (String, String?).self
         )
-        guard candidates.count <= 1 else { return Conflict.Reason.severalIdentities.rawValue }
+        guard candidates.count <= 1 else { return .conflict(reason: Conflict.Reason.severalIdentities.rawValue) }
         if let (oldSub, oldEmail) = candidates.first {
             let move = IdentityMove(
                 user: user,
@@ -186,6 +197,6 @@ extension TransferBooks {
             where id = \(id)
             """
         )
-        return nil
+        return .moved
     }
 }

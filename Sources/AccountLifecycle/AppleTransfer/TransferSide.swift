@@ -24,7 +24,9 @@ protocol TransferSide: Sendable {
 
     func ask(_ subject: String, _ token: Secret<String>) async throws -> TransferOutcome<Answer>
 
-    func record(_ answer: Answer, of user: UUID, subject: String, on connection: isolated Connection) throws
+    /// - Returns: How many accounts were recorded: none if it was erased meanwhile, or has progressed by another of its
+    ///   identities.
+    func record(_ answer: Answer, of user: UUID, subject: String, on connection: isolated Connection) throws -> Int
 }
 
 /// A page of accounts, in the order of their ids.

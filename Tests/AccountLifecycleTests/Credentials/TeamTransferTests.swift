@@ -198,6 +198,26 @@ import Testing
         }
     }
 
+    /// An account that is erased while Apple is asked who it is counts as nobody.
+    @Test func anErasedAccountIsNotDone() async throws {
+        try await CredentialStage.with { stage in
+            let anna = try await stage.signUp()
+            stage.sandbox.apple.startTransfer(of: CredentialStage.clientID, to: CredentialStage.recipient)
+            #expect(try await stage.sender().generate().done == 1)
+            stage.sandbox.apple.acceptTransfer(of: CredentialStage.clientID)
+            let gate = FaultGate()
+            stage.sandbox.faults.set(Fault.hold(at: gate).times(1), for: .appleMigration)
+            let run = try await withReceiver(stage) { receiver in
+                async let run = receiver.exchange()
+                await gate.reached()
+                try await stage.sql("delete from auth.users where id = \(anna.id)")
+                gate.open()
+                return try await run
+            }
+            #expect(run == .init())
+        }
+    }
+
     /// An account that is locked, as by its deletion, keeps no other from being moved, and is not taken for moved.
     @Test func aLockedAccountIsPassed() async throws {
         try await CredentialStage.with { stage in

@@ -51,7 +51,7 @@ import Testing
             )
             try await stage.admin.withConnection { [people] connection in
                 for person in people.prefix(4) {
-                    try sender.record("t", of: person.id, subject: person.sub, on: connection)
+                    _ = try sender.record("t", of: person.id, subject: person.sub, on: connection)
                 }
             }
             // All identities of an account are on one page.
