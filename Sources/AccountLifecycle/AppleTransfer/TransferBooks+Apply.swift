@@ -7,7 +7,7 @@ import Postgres
 #endif
 
 extension TransferBooks {
-    /// How many locked accounts are passed; if there are more, something holds all of them locked.
+    /// How many locked accounts in a row are passed; if there are more, something holds all of them locked.
     private static let lockedAtMost = 20
 
     /// A condition: rows that are to be applied, including conflicts, which are tried again.
@@ -53,11 +53,12 @@ extension TransferBooks {
     ///
     /// - Parameter progress: Called after each account with the number of accounts processed.
     /// - Returns: What was done.
-    /// - Throws: ``PostgresError``, also if an account stays locked; `CancellationError`.
+    /// - Throws: ``PostgresError``, also if an account stays locked, or too many in a row are; `CancellationError`.
     package func apply(progress: @Sendable (Int) -> Void = { _ in }) async throws -> TeamTransfer.Run {
         let transfer = transfer
         var run = TeamTransfer.Run()
         var locked: [Int64] = []
+        var lockedInARow = 0
         var last: Int64 = 0
         while true {
             let ids = try await pool.withConnection { [last] connection in
@@ -80,7 +81,9 @@ extension TransferBooks {
                 last = id
                 do {
                     try await move(id, &run, progress)
-                } catch let error as PostgresError where error.waitedTooLong && locked.count < Self.lockedAtMost {
+                    lockedInARow = 0
+                } catch let error as PostgresError where error.waitedTooLong && lockedInARow < Self.lockedAtMost {
+                    lockedInARow += 1
                     locked.append(id)
                 }
             }

@@ -23,7 +23,7 @@ extension TransferRuns {
     static let refusalsInARow = 20
     /// How many users whom Apple named before are asked about; if it names none, the request is at fault.
     private static let witnesses = 3
-    /// How many locked accounts are passed; if there are more, something holds all of them locked.
+    /// How many locked accounts in a row are passed; if there are more, something holds all of them locked.
     private static let lockedAtMost = 20
 
     /// A user whom Apple refused, while the refusal is not yet believed.
@@ -49,6 +49,8 @@ extension TransferRuns {
         var silence = 0
         /// Accounts that another session holds locked, such as their deletion: they are left to another run.
         var locked: Set<UUID> = []
+        /// How many accounts in a row were locked when something was to be recorded of them.
+        var lockedInARow = 0
         /// Accounts that were gone when an answer was to be recorded: an identity may have outlived its account.
         var gone: Set<UUID> = []
     }
@@ -94,6 +96,7 @@ extension TransferRuns {
                     guard try await waitAgain(delay, &course) else { return course.run.stopped("\(delay)") }
                 }
                 progress(course.run.done + course.run.refused)
+                guard course.lockedInARow <= Self.lockedAtMost else { return course.run.leaving(course.locked.count) }
             }
         }
         // Even if only a few users are in doubt, as in a small app or on the last page: the team or the key may be
@@ -239,15 +242,18 @@ extension TransferRuns {
     ) async throws -> Int {
         let patience = lockPatience
         do {
-            return try await pool.withTransaction { connection in
+            let recorded = try await pool.withTransaction { connection in
                 try DeletionDesk.limitLockWaits(to: patience, on: connection)
                 return try change(connection)
             }
+            course.lockedInARow = 0
+            return recorded
         } catch SQLState.foreignKeyViolation {
             course.gone.insert(user)
             return 0
-        } catch let error as PostgresError where error.waitedTooLong && course.locked.count < Self.lockedAtMost {
+        } catch let error as PostgresError where error.waitedTooLong {
             course.locked.insert(user)
+            course.lockedInARow += 1
             return 0
         }
     }
@@ -260,7 +266,7 @@ extension TeamTransfer.Run {
         return run
     }
 
-    /// Says of a run that reached the end how many accounts it passed because they were locked.
+    /// Says of a run how many accounts it passed because they were locked.
     fileprivate func leaving(_ locked: Int) -> TeamTransfer.Run {
         guard locked > 0, stoppedBy == nil else { return self }
         let accounts = locked == 1 ? "1 account is" : "\(locked) accounts are"

@@ -128,6 +128,34 @@ import Testing
         )
     }
 
+    /// Records that the recipient knows people, each under a sub of its own.
+    private func recordExchanges(of people: [CredentialStage.Person], _ stage: CredentialStage) async throws {
+        for person in people {
+            try await stage.sql(
+                """
+                insert into accountctl.apple_transfers
+                    (user_id, client_id, target_team, transfer_identifier, new_sub, state)
+                values (
+                    \(person.id), \(stage.transfer.clientID), \(stage.transfer.targetTeam), 't',
+                    \("new " + person.sub), 'exchanged'
+                )
+                """
+            )
+        }
+    }
+
+    /// Why the transfer cannot be applied as a whole while another session has accounts locked.
+    private func refusalToApply(_ stage: CredentialStage, whileLocked accounts: [UUID]) async throws -> PostgresError {
+        var books = TransferBooks(pool: stage.pool, transfer: stage.transfer)
+        books.lockPatience = .milliseconds(100)
+        return try await PostgresError.expected { [books] in
+            try await stage.admin.withTransaction { connection in
+                try connection.execute("select from auth.users where id = any(\(accounts)) for update")
+                return try await books.apply()
+            }
+        }
+    }
+
     /// The account's copy is of the identity that signed in last: another provider's stays as it is, and so does what is
     /// not the old identity's.
     @Test(arguments: [true, false]) func onlyTheCopyOfTheOldIdentityMoves(_ isOfAnother: Bool) async throws {
@@ -222,31 +250,28 @@ import Testing
     @Test func aLockedAccountIsPassed() async throws {
         try await CredentialStage.with { stage in
             let people = [try await stage.signUp(), try await stage.signUp()]
-            for person in people {
-                try await stage.sql(
-                    """
-                    insert into accountctl.apple_transfers
-                        (user_id, client_id, target_team, transfer_identifier, new_sub, state)
-                    values (
-                        \(person.id), \(stage.transfer.clientID), \(stage.transfer.targetTeam), 't',
-                        \("new " + person.sub), 'exchanged'
-                    )
-                    """
-                )
-            }
-            var books = TransferBooks(pool: stage.pool, transfer: stage.transfer)
-            books.lockPatience = .milliseconds(100)
-            let error = try await PostgresError.expected {
-                try await stage.admin.withTransaction { [books] connection in
-                    try connection.execute("select from auth.users where id = \(people[0].id) for update")
-                    return try await books.apply()
-                }
-            }
+            try await recordExchanges(of: people, stage)
+            let error = try await refusalToApply(stage, whileLocked: [people[0].id])
             #expect(error.sqlState == .lockNotAvailable)
             #expect(try await identity(people[0], stage).0 == people[0].sub)
             #expect(try await identity(people[1], stage).0 == "new " + people[1].sub)
-            #expect(try await books.apply().done == 1)
+            #expect(try await TransferBooks(pool: stage.pool, transfer: stage.transfer).apply().done == 1)
             #expect(try await identity(people[0], stage).0 == "new " + people[0].sub)
+        }
+    }
+
+    /// Many locked accounts keep nobody from being moved either, if others among them are free.
+    @Test func manyLockedAccountsArePassed() async throws {
+        try await CredentialStage.with { stage in
+            var people: [CredentialStage.Person] = []
+            for _ in 0..<23 { people.append(try await stage.signUp(credential: false)) }
+            try await recordExchanges(of: people, stage)
+            let free = [people[11], people[22]]
+            let locked = people.map(\.id).filter { !free.map(\.id).contains($0) }
+            let error = try await refusalToApply(stage, whileLocked: locked)
+            #expect(error.sqlState == .lockNotAvailable)
+            for person in free { #expect(try await identity(person, stage).0 == "new " + person.sub) }
+            #expect(try await TransferBooks(pool: stage.pool, transfer: stage.transfer).status().applied == 2)
         }
     }
 
@@ -254,18 +279,7 @@ import Testing
     @Test func aLockedAccountIsTriedAgainWhateverTheOthersDo() async throws {
         try await CredentialStage.with { stage in
             let people = [try await stage.signUp(), try await stage.signUp(), try await stage.signUp()]
-            for person in people {
-                try await stage.sql(
-                    """
-                    insert into accountctl.apple_transfers
-                        (user_id, client_id, target_team, transfer_identifier, new_sub, state)
-                    values (
-                        \(person.id), \(stage.transfer.clientID), \(stage.transfer.targetTeam), 't',
-                        \("new " + person.sub), 'exchanged'
-                    )
-                    """
-                )
-            }
+            try await recordExchanges(of: people, stage)
             var books = TransferBooks(pool: stage.pool, transfer: stage.transfer)
             // Long enough to release the second while the first is tried again.
             books.lockPatience = .seconds(1)

@@ -204,12 +204,7 @@ import Testing
             for _ in 0..<3 { _ = try await stage.signUp() }
             if isRefused { stage.sandbox.apple.stopUsing(sub: anna.sub, clientID: CredentialStage.clientID) }
             stage.sandbox.apple.startTransfer(of: CredentialStage.clientID, to: CredentialStage.recipient)
-            var sender = try stage.sender()
-            sender.lockPatience = .milliseconds(100)
-            let passing = try await stage.admin.withTransaction { [sender] connection in
-                try connection.execute("select from auth.users where id = \(anna.id) for update")
-                return try await sender.generate()
-            }
+            let passing = try await generate(stage, whileLocked: [anna.id])
             #expect(passing.done == 3)
             #expect(passing.refused == 0)
             #expect(passing.stoppedBy?.hasPrefix("1 account is held locked") == true)
@@ -217,6 +212,22 @@ import Testing
             #expect(rest.done == (isRefused ? 0 : 1))
             #expect(rest.refused == (isRefused ? 1 : 0))
             #expect(rest.stoppedBy == nil)
+        }
+    }
+
+    /// Many locked accounts are passed, too, if others among them are free; if more than twenty in a row are locked, the
+    /// run ends and says so.
+    @Test(arguments: [true, false]) func manyLockedAccountsArePassed(_ isOneFree: Bool) async throws {
+        try await CredentialStage.with { stage in
+            // Each run begins behind all of them.
+            let ids = (10..<32).compactMap { UUID(uuidString: "00000000-0000-0000-0000-0000000000\($0)") }
+            for id in ids { _ = try await stage.signUp(id: id, credential: false) }
+            stage.sandbox.apple.startTransfer(of: CredentialStage.clientID, to: CredentialStage.recipient)
+            let locked = isOneFree ? ids.filter { $0 != ids[11] } : ids
+            let run = try await generate(stage, whileLocked: locked)
+            #expect(run.done == (isOneFree ? 1 : 0))
+            #expect(run.stoppedBy?.hasPrefix("21 accounts are held locked") == true)
+            #expect(stage.sandbox.journal.count(.appleMigration) == (isOneFree ? 22 : 21))
         }
     }
 
@@ -229,12 +240,7 @@ import Testing
             let anna = try await stage.signUp(id: id, credential: false)
             try await signUpWithAnotherTeam(1, stage, ids: "'00000000-0000-0000-0000-000000000001'::uuid")
             stage.sandbox.apple.startTransfer(of: CredentialStage.clientID, to: CredentialStage.recipient)
-            var sender = try stage.sender()
-            sender.lockPatience = .milliseconds(100)
-            let run = try await stage.admin.withTransaction { [sender] connection in
-                try connection.execute("select from auth.users where id = \(anna.id) for update")
-                return try await sender.generate()
-            }
+            let run = try await generate(stage, whileLocked: [anna.id])
             #expect(run.done == 0)
             #expect(run.refused == 1)
             #expect(run.doubted == 0)
@@ -271,6 +277,16 @@ import Testing
             }
             #expect(try await stage.sender().generate() == .init())
             #expect(stage.sandbox.journal.count(.appleMigration) == 1)
+        }
+    }
+
+    /// Runs the sending team's side while another session has accounts locked.
+    private func generate(_ stage: CredentialStage, whileLocked accounts: [UUID]) async throws -> TeamTransfer.Run {
+        var sender = try stage.sender()
+        sender.lockPatience = .milliseconds(100)
+        return try await stage.admin.withTransaction { [sender] connection in
+            try connection.execute("select from auth.users where id = any(\(accounts)) for update")
+            return try await sender.generate()
         }
     }
 
