@@ -19,7 +19,8 @@ struct TokenClaims {
     /// Checks the claims; expiry is checked at the time of arrival, and `iat` at the current time.
     ///
     /// A token may expire while it waits to be checked, and a clock that is corrected meanwhile must not make it one of
-    /// the future. Without a clock, the dates are read but not checked.
+    /// the future. Without a clock, the dates are read but not checked. Unless the dates are required, one that cannot be
+    /// read counts as missing.
     init(
         _ payload: StrictJSON,
         audiences: Set<String>,
@@ -32,11 +33,10 @@ struct TokenClaims {
             throw .missingClaim
         }
         if let clock, issuedAt.timeIntervalSince(clock.now) > Self.skew { throw .notYetIssued }
-        if payload["exp"] != nil {
-            guard let expires = Self.date(payload["exp"]) else { throw .payload }
+        if let expires = Self.date(payload["exp"]) {
             if let clock, clock.arrived.timeIntervalSince(expires) >= Self.skew { throw .expired }
         } else if datesRequired {
-            throw .missingClaim
+            throw payload["exp"] == nil ? .missingClaim : .payload
         }
         self.audience = audience
         self.issuedAt = issuedAt
