@@ -71,17 +71,31 @@ struct LockedTableTests {
                 try connection.execute("lock table accountctl.jobs in access exclusive mode")
                 let watch = try AccountctlProcess(["jobs", "watch"], environment: variables)
                 defer { watch.signal(SIGKILL) }
+                let first = try await Self.look(for: connection)
                 #expect(try await watch.waitForErrors(containing: "cannot be reached"))
-                try await Task.sleep(for: .seconds(1))
-                let blocked = try connection.first(
-                    "select count(*) from pg_stat_activity where pg_backend_pid() = any(pg_blocking_pids(pid))",
-                    as: Int64.self
-                )
-                #expect(blocked == 0)
+                let second = try await Self.look(for: connection)
+                // The first look ended within five seconds. The server tells when each began to wait, so that it does
+                // not matter when this test sees them.
+                #expect(second.timeIntervalSince(first) > 7.5)
                 try connection.execute("rollback")
                 #expect(try await watch.waitForErrors(containing: "can be reached again"))
             }
         }
+    }
+
+    /// Waits until a look waits for the connection's lock, and returns since when.
+    private static func look(for connection: isolated Connection) async throws -> Date {
+        let waiting: Statement = """
+            select max(waitstart)
+            from pg_locks
+            where not granted and pg_backend_pid() = any(pg_blocking_pids(pid))
+            """
+        var began: Date?
+        try await eventually("a look waits for the table", within: .seconds(60), every: .milliseconds(10)) {
+            began = try connection.one(waiting, as: Date?.self)
+            return began != nil
+        }
+        return try #require(began)
     }
 
     /// Runs `body` while its connection has the table of requests locked.
