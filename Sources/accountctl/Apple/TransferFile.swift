@@ -20,6 +20,7 @@ struct TransferFile {
             guard let line = try? JSONDecoder().decode(TeamTransfer.Line.self, from: Data(text.utf8)) else {
                 throw LineProblem("it is not an object with user_id and transfer_sub")
             }
+            if line.transferIdentifier.isEmpty { throw LineProblem("its transfer_sub is empty") }
             lines.append(line)
         }
         if let text = problems.text { throw CommandError(.usage, text, hint: "Nothing was done.") }

@@ -142,11 +142,13 @@ struct TransferProcessTests {
                 select (select count(*) from accountctl.apple_transfers) || ' ' || count(*)
                 from accountctl.operator_log where action = 'apple.transfer_import'
                 """
-            let damaged = try await transfer(program, "import", input: "\n{bad\n" + lines + "[]\n")
+            let nobody = line(anna.id).replacing(#""t""#, with: #""""#)
+            let damaged = try await transfer(program, "import", input: "\n{bad\n" + lines + "[]\n" + nobody)
             #expect(damaged.status == 2, "\(damaged)")
-            for number in 1...5 {
-                #expect(damaged.errors.contains("line \(number):") == [2, 5].contains(number), "\(damaged)")
+            for number in 1...6 {
+                #expect(damaged.errors.contains("line \(number):") == [2, 5, 6].contains(number), "\(damaged)")
             }
+            #expect(damaged.errors.contains("line 6: its transfer_sub is empty"), "\(damaged)")
             let rehearsal = try await transfer(program, "import", "--dry-run", input: lines)
             #expect(rehearsal.status == 0 && rehearsal.errors.contains("Would import 1 of 2 lines"), "\(rehearsal)")
             #expect(rehearsal.errors.contains("that this database does not have"), "\(rehearsal)")
