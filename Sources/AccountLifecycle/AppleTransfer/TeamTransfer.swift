@@ -37,6 +37,8 @@ package struct TeamTransfer: Sendable, Hashable {
         package var applied = 0
         /// Accounts that Apple cannot move, usually because they have revoked.
         package var refused = 0
+        /// Those of them that have a transfer identifier: Apple refused them to the recipient.
+        package var refusedToRecipient = 0
         /// Accounts that need a person's decision: another account has the new sub or address, or it is unknown which
         /// of several Apple identities to move.
         package var conflict = 0

@@ -25,7 +25,7 @@ package struct TransferBooks: Sendable {
     /// - Throws: ``PostgresError``.
     package func status() async throws -> TeamTransfer.Status {
         let transfer = transfer
-        let (unidentified, seen, counts) = try await pool.withConnection { connection in
+        let (unidentified, seen, counts, refusedToRecipient) = try await pool.withConnection { connection in
             let unidentified = try Self.unidentified(transfer, on: connection)
             let seen = try connection.one(
                 "select count(*) from accountctl.apple_identity_marks where state = 'transferred'",
@@ -42,7 +42,19 @@ package struct TransferBooks: Sendable {
                 as: (TransferState, Int).self,
                 deadline: .forAllAccounts
             )
-            return (unidentified, seen, Dictionary(counts) { first, _ in first })
+            let refusedToRecipient = try connection.one(
+                """
+                select count(*)
+                from accountctl.apple_transfers
+                where client_id = \(transfer.clientID)
+                  and target_team = \(transfer.targetTeam)
+                  and state = \(TransferState.refused.rawValue)
+                  and transfer_identifier is not null
+                """,
+                as: Int.self,
+                deadline: .forAllAccounts
+            )
+            return (unidentified, seen, Dictionary(counts) { first, _ in first }, refusedToRecipient)
         }
         var status = TeamTransfer.Status()
         (status.waiting, status.newcomers) = unidentified
@@ -51,6 +63,7 @@ package struct TransferBooks: Sendable {
         status.exchanged = counts[.exchanged] ?? 0
         status.applied = counts[.applied] ?? 0
         status.refused = counts[.refused] ?? 0
+        status.refusedToRecipient = refusedToRecipient
         status.conflict = counts[.conflict] ?? 0
         return status
     }

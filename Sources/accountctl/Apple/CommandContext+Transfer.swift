@@ -65,7 +65,7 @@ extension CommandContext {
             return try await withDatabase { pool in
                 let books = TransferBooks(pool: pool, transfer: transfer)
                 let status = try await step == .exchange ? begun(books, options) : books.status()
-                let total = step.due(status) + (rate.retryRefused ? status.refused : 0)
+                let total = step.due(status, retryRefused: rate.retryRefused)
                 if isDryRun {
                     try output.show(TransferSheet.asking(total, nil))
                     messages.note("Would ask Apple about \(Wording.count(total, "user")).")

@@ -15,12 +15,13 @@ enum TransferStep: String, Sendable {
         }
     }
 
-    /// The number of users to ask Apple about, without those it refused before.
-    func due(_ status: TeamTransfer.Status) -> Int {
+    /// The number of users to ask Apple about: without those it refused to this step before, or with them.
+    func due(_ status: TeamTransfer.Status, retryRefused: Bool) -> Int {
         switch self {
         // Newcomers are included: Apple knows best who needs an identifier.
-        case .generate: status.waiting + status.newcomers
-        case .exchange: status.generated
+        case .generate:
+            status.waiting + status.newcomers + (retryRefused ? status.refused - status.refusedToRecipient : 0)
+        case .exchange: status.generated + (retryRefused ? status.refusedToRecipient : 0)
         }
     }
 

@@ -11,17 +11,13 @@ struct TransferFaultTests {
     private func transfer(
         _ program: AppleProgram,
         _ step: String,
+        _ options: String...,
         environment: [String: String] = [:]
     ) async throws -> AccountctlProcess.Result {
-        try await program.run(
-            "apple",
-            "transfer",
-            step,
-            AppleProgram.clientID,
-            "--team",
-            Self.recipient,
-            environment: environment
-        )
+        try await AccountctlProcess(
+            ["apple", "transfer", step, AppleProgram.clientID, "--team", Self.recipient] + options,
+            environment: program.variables.merging(environment) { $1 }
+        ).result()
     }
 
     @Test("A team without a transfer marks nobody as refused, and the own team is refused before Apple is asked")
@@ -83,17 +79,30 @@ struct TransferFaultTests {
             ] {
                 #expect(told.errors.contains(part), "\(told)")
             }
-            let counts = try await program.run(
-                "apple",
-                "transfer",
-                "status",
-                AppleProgram.clientID,
-                "--team",
-                Self.recipient,
-                "--json",
-                "waiting,newcomers"
-            )
+            let counts = try await transfer(program, "status", "--json", "waiting,newcomers")
             #expect(counts.output == "{\n  \"newcomers\": 1,\n  \"waiting\": 1\n}\n", "\(counts)")
+        }
+    }
+
+    @Test("With --retry-refused, a step counts those whom Apple refused to that step, and asks about no others")
+    func refusedBefore() async throws {
+        try await AppleProgram.with { program in
+            for _ in 0..<3 { _ = try await program.signUp(credential: false) }
+            // Two have no transfer identifier, and one was refused to the recipient.
+            try await program.database.psql(
+                """
+                insert into accountctl.apple_transfers (user_id, client_id, target_team, transfer_identifier, state)
+                select
+                    id, '\(AppleProgram.clientID)', '\(Self.recipient)',
+                    case row_number() over () when 1 then 't' end, 'refused'
+                from auth.users
+                """
+            )
+            let sender = try await transfer(program, "generate", "--retry-refused", "--dry-run")
+            #expect(sender.status == 0 && sender.errors.contains("ask Apple about 2 users."), "\(sender)")
+            let own = ["ACCOUNTCTL_APPLE_TEAM_ID": Self.recipient]
+            let receiver = try await transfer(program, "exchange", "--retry-refused", "--dry-run", environment: own)
+            #expect(receiver.status == 0 && receiver.errors.contains("ask Apple about 1 user."), "\(receiver)")
         }
     }
 }
