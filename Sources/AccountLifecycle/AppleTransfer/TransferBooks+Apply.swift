@@ -7,8 +7,9 @@ import Postgres
 #endif
 
 extension TransferBooks {
-    /// How many locked accounts in a row are passed; if there are more, something holds all of them locked.
-    private static let lockedAtMost = 20
+    /// How many accounts in a row are passed; if there are more, none can be changed, or something holds all of them
+    /// locked.
+    private static let passedAtMost = 20
 
     /// A condition: rows that are to be applied, including conflicts, which are tried again.
     static let awaitsApplying: Statement = """
@@ -47,18 +48,20 @@ extension TransferBooks {
 
     /// Gives every exchanged account its new identity, in one transaction each; accounts in conflict are tried again.
     ///
-    /// An account that another session holds locked, such as its deletion, is passed, and tried once more at the end.
+    /// An account that another session holds locked, such as its deletion, or that the database refuses to change, such
+    /// as by a trigger, is passed, and tried once more at the end.
     ///
     /// In any case the rows keep their `updated_at`: it says when Apple was asked, by which newcomers are recognized.
     ///
     /// - Parameter progress: Called after each account with the number of accounts processed.
     /// - Returns: What was done.
-    /// - Throws: ``PostgresError``, also if an account stays locked, or too many in a row are; `CancellationError`.
+    /// - Throws: ``PostgresError``, also if an account cannot be changed in the end, or too many in a row cannot;
+    ///   `CancellationError`.
     package func apply(progress: @Sendable (Int) -> Void = { _ in }) async throws -> TeamTransfer.Run {
         let transfer = transfer
         var run = TeamTransfer.Run()
-        var locked: [Int64] = []
-        var lockedInARow = 0
+        var passed: [Int64] = []
+        var passedInARow = 0
         var last: Int64 = 0
         while true {
             let ids = try await pool.withConnection { [last] connection in
@@ -81,18 +84,18 @@ extension TransferBooks {
                 last = id
                 do {
                     try await move(id, &run, progress)
-                    lockedInARow = 0
-                } catch let error as PostgresError where error.waitedTooLong && lockedInARow < Self.lockedAtMost {
-                    lockedInARow += 1
-                    locked.append(id)
+                    passedInARow = 0
+                } catch let error as PostgresError where error.isRefusal && passedInARow < Self.passedAtMost {
+                    passedInARow += 1
+                    passed.append(id)
                 }
             }
         }
         var failure: PostgresError?
-        for id in locked {
+        for id in passed {
             do {
                 try await move(id, &run, progress)
-            } catch let error as PostgresError where error.waitedTooLong {
+            } catch let error as PostgresError where error.isRefusal {
                 failure = error
             }
         }
@@ -105,7 +108,7 @@ extension TransferBooks {
         switch try await applyOne(id) {
         case .moved: run.done += 1
         case .conflict: run.conflicts += 1
-        case .passed: break
+        case .notDue: break
         }
         progress(run.done + run.conflicts)
     }
@@ -116,7 +119,7 @@ extension TransferBooks {
         /// Another account has the new sub or address, or it is unknown which identity to move.
         case conflict(reason: String)
         /// It was erased meanwhile, or another run has moved it.
-        case passed
+        case notDue
     }
 
     private func applyOne(_ id: Int64) async throws -> Outcome {
@@ -144,7 +147,7 @@ extension TransferBooks {
                 """
             )
         }
-        return recorded > 0 ? outcome : .passed
+        return recorded > 0 ? outcome : .notDue
     }
 
     private static func apply(_ id: Int64, on connection: isolated Connection) throws -> Outcome {
@@ -167,7 +170,7 @@ extension TransferBooks {
             """,
             as: (UUID, String, String?, Bool?).self
         )
-        guard let (user, sub, email, isPrivate) = found else { return .passed }
+        guard let (user, sub, email, isPrivate) = found else { return .notDue }
         let candidates = try connection.query(
             """
             select i.provider_id, i.email

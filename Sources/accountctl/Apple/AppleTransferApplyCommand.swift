@@ -21,8 +21,8 @@ struct AppleTransferApplyCommand: AccountctlCommand {
             EXIT CODES
               0 done, or nothing to apply, with a warning if users have no transfer identifier; 3 nothing is known of a
               transfer to that team; 6 some are conflicts, which people must decide; 75 an account stays locked by
-              another session, such as its deletion: the others are moved, unless more than twenty in a row were locked;
-              start it again
+              another session, such as its deletion, or 1 the database refuses to change one, such as by a trigger: the
+              others are moved, unless more than twenty in a row could not be; start it again
 
             EXAMPLES
               accountctl apple transfer apply com.example.app --team ABCDE12345 --dry-run

@@ -260,6 +260,20 @@ import Testing
         }
     }
 
+    /// An account that the database refuses to change, as by an app's trigger, keeps no other from being moved either.
+    @Test func anAccountThatCannotBeChangedIsPassed() async throws {
+        try await CredentialStage.with { stage in
+            let people = [try await stage.signUp(), try await stage.signUp()]
+            try await recordExchanges(of: people, stage)
+            try await stage.refuse("auth.identities", "update", of: people[0])
+            let books = TransferBooks(pool: stage.pool, transfer: stage.transfer)
+            let error = try await PostgresError.expected { try await books.apply() }
+            #expect(error.sqlState == .foreignKeyViolation)
+            #expect(try await identity(people[0], stage).0 == people[0].sub)
+            #expect(try await identity(people[1], stage).0 == "new " + people[1].sub)
+        }
+    }
+
     /// Many locked accounts keep nobody from being moved either, if others among them are free.
     @Test func manyLockedAccountsArePassed() async throws {
         try await CredentialStage.with { stage in
