@@ -100,7 +100,8 @@ struct JobLine {
         case nil, .null: return nil
         case .number(let number):
             // The new job checks the bounds, which are narrower than those of the type.
-            if let whole = Int(number.description) { return Int16(clamping: whole) }
+            let fitting = min(max(number, Decimal(Int16.min)), Decimal(Int16.max))
+            if let whole = Int16(fitting.description) { return whole }
         default: break
         }
         throw LineProblem("\(field.rawValue) must be a whole number")

@@ -169,6 +169,8 @@ extension JobsCommandTests {
             (#"{"kind":"k","priority":1.5}"#, "priority must be a whole number"),
             (#"{"kind":"k","max_attempts":40000}"#, "max_attempts must be between 1 and 32000"),
             (#"{"kind":"k","priority":10}"#, "priority must be between"),
+            (#"{"kind":"k","priority":10000000000000000000}"#, "priority must be between"),
+            (#"{"kind":"k","priority":-1e30}"#, "priority must be between"),
             (#"{"kind":"k","queue":"a b"}"#, "queue must be 1 to"),
             (#"{"kind":"k","in":"soon"}"#, "in must be a length"),
             (#"{"kind":"k","in":"9000d"}"#, "in must be between"),
