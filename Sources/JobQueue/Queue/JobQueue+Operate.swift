@@ -102,8 +102,18 @@ extension JobQueue {
     /// - Throws: ``JobQueueError``: naming `for` if that is out of bounds, `notFound`, `wrongState` if the job is
     ///   running, has ended or is parked for anything but room under a limit; ``PostgresError``.
     package func snooze(_ id: Int64, for wait: Duration, on connection: isolated Connection) throws {
+        guard try snooze([id], for: wait, on: connection) == 0 else { return }
+        throw try doesNotWait(id, on: connection)
+    }
+
+    /// Makes those of some jobs that wait do so for so long from now, in one statement.
+    ///
+    /// - Returns: How many.
+    /// - Throws: ``JobQueueError`` naming `for` if the time is out of bounds; ``PostgresError``.
+    @discardableResult
+    package func snooze(_ ids: [Int64], for wait: Duration, on connection: isolated Connection) throws -> Int {
         try Self.check(wait: wait)
-        let moved = try connection.execute(
+        return try connection.execute(
             """
             update \(tables.jobs)
             set state = 'scheduled',
@@ -111,11 +121,9 @@ extension JobQueue {
                 run_at = clock_timestamp() + \(wait.seconds)::double precision * interval '1 second',
                 -- For clients that follow changes; it does not affect the order once `run_at` differs.
                 waiting_since = clock_timestamp()
-            where id = \(id)
+            where id = any(\(ids)::bigint[])
             and (state in ('available', 'scheduled') or parked_for = 'limit')
             """
         )
-        guard moved == 0 else { return }
-        throw try doesNotWait(id, on: connection)
     }
 }

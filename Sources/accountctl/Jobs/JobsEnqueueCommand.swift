@@ -132,9 +132,10 @@ struct JobsEnqueueCommand: AccountctlCommand {
             for (index, job) in zip(batch, try queue.enqueue(batch.map { orders[$0].job }, on: connection)) {
                 added[index] = job
             }
-        }
-        for (index, job) in added where job.isNew {
-            if let wait = orders[index].wait { try queue.snooze(job.id, for: wait, on: connection) }
+            let new = batch.filter { added[$0]?.isNew == true }
+            for case (let wait?, let jobs) in Dictionary(grouping: new, by: { orders[$0].wait }) {
+                try queue.snooze(jobs.compactMap { added[$0]?.id }, for: wait, on: connection)
+            }
         }
         try queue.wakeAtCommit(Set(orders.map(\.job.queue)), on: connection)
         return added.sorted { $0.key < $1.key }.map(\.value)

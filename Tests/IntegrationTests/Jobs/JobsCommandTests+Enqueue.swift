@@ -93,7 +93,7 @@ extension JobsCommandTests {
                 {"kind":"test.own","queue":"own","in":"1h","limit_key":"l","max_attempts":2,"arguments_version":3}
 
                 {"kind":"mail.schedule","unique_key":"a"}
-                {"kind":"mail.schedule","unique_key":"z"}
+                {"kind":"mail.schedule","unique_key":"z","in":"2h"}
                 """#
             func enqueue(_ list: String, _ words: String...) async throws -> AccountctlProcess.Result {
                 try await AccountctlProcess(
