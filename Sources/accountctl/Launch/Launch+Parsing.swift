@@ -31,27 +31,24 @@ extension Launch {
         return nil
     }
 
-    /// The answer to `--version` alone, to a help option right after a command's name, or to `help` before it; nil for
-    /// any other words.
+    /// The answer to `--version` alone, or to a help option right after a command's name; nil for any other words.
     ///
-    /// The parser would first try two commands for completion scripts, and writes help at the terminal's own width to
-    /// learn the exit code.
+    /// The parser would first try two commands for completion scripts.
     var plainAnswer: String? {
         if words == ["--version"] { return Version.text + "\n" }
-        let isFirst = words.first == "help"
-        let names = isFirst ? Array(words.dropFirst()) : words
-        let path = CommandPath(root: Accountctl.self, words: names)
-        let rest = Array(names[path.wordCount...])
-        guard path.strayWord == nil, isFirst ? rest.isEmpty : [["--help"], ["-h"]].contains(rest) else { return nil }
+        let path = CommandPath(root: Accountctl.self, words: words)
+        guard path.strayWord == nil, [["--help"], ["-h"]].contains(Array(words[path.wordCount...])) else { return nil }
         return help(Accountctl.helpMessage(for: path.last, columns: helpColumns), of: path)
     }
 
     /// Prints help and version as output; reports everything else the parser throws as a mistake on the command line.
     func reportParsing(_ error: any Error, _ messages: Messages) -> ExitStatus {
         let asked = CommandPath(root: Accountctl.self, words: words.first == "help" ? Array(words.dropFirst()) : words)
-        if Accountctl.exitCode(for: error) == .success, asked.strayWord == nil || words.first != "help" {
-            let message = Accountctl.fullMessage(for: error, columns: helpColumns)
-            return answer(help(message, of: asked) ?? message + "\n")
+        // Not by the parser's exit code: to know it, the parser writes help at the terminal's own width, and a debug
+        // build ends below 27 columns.
+        let text = Accountctl.fullMessage(for: error, columns: helpColumns)
+        if !text.hasPrefix(Accountctl._errorPrefix), asked.strayWord == nil || words.first != "help" {
+            return answer(help(text, of: asked) ?? text + "\n")
         }
         if let mistake = asked.mistake {
             messages.failure(mistake.message, hint: mistake.hint)

@@ -50,8 +50,6 @@ struct Launch {
                 throw await SchemaGap(context: context).explanation(of: error) ?? error
             }
         } catch {
-            // A command may answer with help.
-            if Accountctl.exitCode(for: error) == .success { return reportParsing(error, messages) }
             return report(error, messages)
         }
     }

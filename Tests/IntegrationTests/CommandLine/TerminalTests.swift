@@ -51,12 +51,17 @@ struct TerminalTests {
 
     @Test("Help says what the options mean on a terminal of any width")
     func narrowHelp() async throws {
-        for words in [["user", "find", "--help"], ["help", "user", "find"]] {
+        for words in [["user", "find", "--help"], ["help", "user", "find"], ["user", "find", "anna", "--help"]] {
             let shown = try await TerminalSession.run(words, columns: 20)
             #expect(shown.status == 0 && shown.screen.contains("Compare only"), "\(words): \(shown)")
             let piped = try await AccountctlProcess(words, environment: ["COLUMNS": "20"]).result()
             #expect(piped.status == 0 && piped.output.contains("Compare only"), "\(words): \(piped)")
         }
+        // A group without a command answers with its help, too, and a mistake with its message.
+        let group = try await TerminalSession.run(["jobs"], columns: 20)
+        #expect(group.status == 0 && group.screen.contains("SUBCOMMANDS:"), "\(group)")
+        let mistake = try await TerminalSession.run(["help", "user", "fnd"], columns: 20)
+        #expect(mistake.status == 2 && mistake.screen.contains("Did you mean"), "\(mistake)")
     }
 
     @Test("Colour can be turned off, and carries nothing that the text does not say")
