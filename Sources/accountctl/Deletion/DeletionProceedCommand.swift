@@ -72,10 +72,7 @@ struct DeletionProceedCommand: ActCommand {
                 if let keys,
                     let key = try DeletionDesk.keyOfIdentifiers(of: request, among: keys, on: connection)
                 {
-                    throw CommandError(
-                        .blocked,
-                        "key \"\(key)\" is in keys.sealing_file, and opens the identifiers: none of them is lost"
-                    )
+                    return .refused(.identifiersReadable(key: key))
                 }
                 return try await DeletionDesk(actor).proceed(
                     request,

@@ -14,7 +14,7 @@ extension DeletionRefusal {
         case .begun: "begun"
         case .underWay: "under_way"
         case .busy: "busy"
-        case .nothingLost: "nothing_lost"
+        case .nothingLost, .identifiersReadable: "nothing_lost"
         case .notHeldUpByApple: "not_held_up_by_apple"
         case .lockedOut: "locked_out"
         case .pausedAgain: "paused_again"
@@ -31,6 +31,8 @@ extension DeletionRefusal {
             \(request.text)
             """
         case .nothingLost: "it holds no sealed identifiers: none of them is lost"
+        case .identifiersReadable(let key):
+            "key \"\(key)\" is in keys.sealing_file, and opens the identifiers: none of them is lost"
         case .notHeldUpByApple:
             "neither Apple nor a missing sealing key holds it up: there is nothing to proceed without; deletion show says what "
                 + "it waits for"

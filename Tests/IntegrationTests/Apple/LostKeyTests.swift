@@ -57,8 +57,10 @@ struct LostKeyTests {
 
             // While the key is present, no command gives up what it seals.
             for consent in ["--dry-run", "--confirm=\(requests[0])"] {
-                let kept = try await program.run("deletion", "proceed", requests[0], "--without-identifiers", consent)
+                let words = ["deletion", "proceed", requests[0], "--without-identifiers", consent, "--json"]
+                let kept = try await AccountctlProcess(words, environment: program.variables).result()
                 #expect(kept.status == 6 && kept.errors.contains("is in keys.sealing_file"), "\(kept)")
+                #expect(kept.output.contains(#""refusal": "nothing_lost""#), "\(kept)")
             }
             let givenUp = "select count(*) from accountctl.deletion_requests where without_identifiers"
             #expect(try await program.database.psql(givenUp) == "0")

@@ -14,6 +14,8 @@ package enum DeletionRefusal: Sendable, Hashable {
     case busy
     /// No identifiers are sealed, so none can be given up.
     case nothingLost
+    /// The key of this name is at hand and opens the sealed identifiers, so none of them is lost.
+    case identifiersReadable(key: String)
     /// Neither Apple nor a sealing key holds up the request: nothing in it waits for Apple.
     case notHeldUpByApple
     /// The account is locked out: the Apple step may have begun, and keeps to what it read then.
