@@ -5,21 +5,15 @@ enum SPFRemarks {
         let domain = tree.root.domain
         let seen = [RecordData.quoted(tree.root.strings)]
         var findings: [Finding] = []
+        if let open = record.openDirective {
+            findings.append(
+                Finding(.spfAnyone, at: domain, "“\(record.shown(open))” lets everyone send", seen: seen)
+            )
+        }
         let all = record.directives.firstIndex { $0.mechanism == .all }
         if let all {
-            switch record.directives[all].result {
-            case .pass:
-                findings.append(
-                    Finding(
-                        .spfAnyone,
-                        at: domain,
-                        "“\(record.shown(record.directives[all]))” lets everyone send",
-                        seen: seen
-                    )
-                )
-            case .neutral:
+            if record.directives[all].result == .neutral {
                 findings.append(Finding(.spfNeutralAll, at: domain, "“?all” says nothing about strangers", seen: seen))
-            case .fail, .softfail, .none, .temperror, .permerror: break
             }
             let behind = record.directives[(all + 1)...].map { record.shown($0) }
             if !behind.isEmpty {

@@ -95,16 +95,28 @@ extension SPFTree.Node {
 }
 
 extension SPFTree.Node {
-    /// Whether the policy ends by permitting every sender.
+    /// Whether the policy permits every sender, at least of IPv4 or of IPv6.
     var letsAnyoneSend: Bool {
         guard case .policy(let record) = content, isSending else { return false }
-        return record.reached.last.map { $0.mechanism == .all && $0.result == .pass } ?? false
+        return record.openDirective != nil
     }
 }
 
 extension SPFRecord {
     /// Whether a directive matches every sender.
     var hasAll: Bool { directives.contains { $0.mechanism == .all } }
+
+    /// The first directive that permits every sender, at least of IPv4 or of IPv6; nil if there is none.
+    var openDirective: SPFDirective? {
+        reached.first { directive in
+            guard directive.result == .pass else { return false }
+            return switch directive.mechanism {
+            case .all: true
+            case .ip(.v4(_, let length)), .ip(.v6(_, let length)): length == 0
+            case .include, .a, .mx, .ptr, .exists: false
+            }
+        }
+    }
 
     /// The directives up to the first that matches every sender; those after it are never evaluated.
     var reached: ArraySlice<SPFDirective> {
