@@ -154,7 +154,7 @@ final class BulkResults {
         var contents = Contents()
         var unfinished: (number: Int, text: String)?
         let decoder = JSONDecoder()
-        try InputLines.forEach(in: path) { number, line in
+        try InputLines.forEach(in: path) { number, line, length in
             if let unfinished { throw strange(path, unfinished.number) }
             let data = Data(line.utf8)
             if !contents.hasHead, contents.whole == 0, let head = try? decoder.decode(Head.self, from: data) {
@@ -167,7 +167,7 @@ final class BulkResults {
                 unfinished = (number, line)
                 return
             }
-            contents.whole += line.utf8.count + 1
+            contents.whole += length + 1
         }
         // Only a line that starts like one of ours is removed as the rest of a killed run; anything else is not a
         // result file.

@@ -7,28 +7,30 @@
 /// Reads the lines of a file or of standard input in chunks, so that memory use does not grow with the length of the
 /// list.
 enum InputLines {
-    /// Passes each line, without its newline, and its number from 1 to `body`.
+    /// Passes each line, without its line end, its number from 1 and its length in the file to `body`.
     ///
     /// - Parameters:
     ///   - path: a file, or `-` for standard input.
     ///   - longest: the most bytes kept of a line; longer lines, which no valid list has, are truncated.
-    ///   - body: receives a line; bytes that are not UTF-8 are replaced.
+    ///   - body: receives a line, in which bytes that are not UTF-8 are replaced; its length counts the bytes before the
+    ///     newline.
     /// - Throws: ``CommandError`` if the file cannot be read; the errors of `body`.
     static func forEach(
         in path: String,
         longest: Int = 4096,
-        _ body: (_ number: Int, _ line: String) throws -> Void
+        _ body: (_ number: Int, _ line: String, _ length: Int) throws -> Void
     ) throws {
         let descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw failure(path) }
         defer { if path != "-" { close(descriptor) } }
-        var number = 0
+        var (number, length) = (0, 0)
         var line: [UInt8] = []
         func end() throws {
             number += 1
             if line.last == UInt8(ascii: "\r") { line.removeLast() }
-            try body(number, String(decoding: line, as: UTF8.self))
+            try body(number, String(decoding: line, as: UTF8.self), length)
             line.removeAll(keepingCapacity: true)
+            length = 0
         }
         var chunk = [UInt8](repeating: 0, count: 1 << 16)
         while true {
@@ -41,9 +43,10 @@ enum InputLines {
             for byte in chunk[..<count] {
                 if byte == UInt8(ascii: "\n") {
                     try end()
-                } else if line.count < longest {
-                    line.append(byte)
+                    continue
                 }
+                length += 1
+                if line.count < longest { line.append(byte) }
             }
         }
         if !line.isEmpty { try end() }
@@ -64,7 +67,7 @@ enum InputLines {
         collecting problems: inout LineProblems,
         _ body: (_ line: String) throws -> Void
     ) throws {
-        try forEach(in: path, longest: longest) { number, line in
+        try forEach(in: path, longest: longest) { number, line, _ in
             do {
                 try body(line)
             } catch let problem as LineProblem {

@@ -19,7 +19,7 @@ extension UserFindCommand {
                 continue
             }
             let before = last
-            try InputLines.forEach(in: "-") { number, line in
+            try InputLines.forEach(in: "-") { number, line, _ in
                 last = before + number
                 if line.allSatisfy({ $0.isWhitespace || $0 == "\u{FEFF}" }) { return }
                 do {

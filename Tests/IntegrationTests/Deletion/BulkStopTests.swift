@@ -68,6 +68,22 @@ struct BulkStopTests {
         }
     }
 
+    @Test("A result file that was saved with the line ends of Windows loses nothing when a run continues")
+    func foreignLineEnds() async throws {
+        try await OperatorStage.with(accounts: 3) { stage in
+            let path = try BulkRun.write([1, 2, 3].map(OperatorStage.id), stage)
+            let result = path + ".results.ndjson"
+            let command = ["deletion", "request", "--file", path, "--confirm=3", "--json"]
+            #expect(try await stage.run(command).status == 0)
+            let saved = try String(contentsOfFile: result, encoding: .utf8).replacing("\n", with: "\r\n")
+            // A run was killed in the middle of a line after that.
+            try (saved + #"{"at":"2026-11"#).write(toFile: result, atomically: true, encoding: .utf8)
+            let again = try await stage.run(command)
+            #expect(again.status == 0 && again.output.contains(#""done_before": 3"#), "\(again)")
+            #expect(try Data(contentsOf: URL(fileURLWithPath: result)) == Data(saved.utf8))
+        }
+    }
+
     @Test("One failing account does not affect the others; too many failures stop the run, which continues later")
     func failures() async throws {
         try await OperatorStage.with(accounts: 30) { stage in
