@@ -51,7 +51,7 @@ struct IDList {
         var seen: Set<UUID> = []
         var problems = LineProblems()
         try InputLines.forEach(in: path, collecting: &problems) { line in
-            let text = line.drop { $0.isWhitespace || $0 == "\u{FEFF}" }
+            let text = line.drop(while: \.isWhitespace)
             if text.isEmpty || text.hasPrefix("#") { return }
             guard let id = LookupTerm(String(text), as: .userID)?.userID else {
                 throw LineProblem("\"\(SafeText.line(text.prefix(60)))\" is not a \(subject.noun)")

@@ -21,7 +21,7 @@ extension UserFindCommand {
             let before = last
             try InputLines.forEach(in: "-") { number, line, _ in
                 last = before + number
-                if line.allSatisfy({ $0.isWhitespace || $0 == "\u{FEFF}" }) { return }
+                if line.allSatisfy(\.isWhitespace) { return }
                 do {
                     found.append(try LookupTerm.typed(line, as: by, compared: comparison))
                     numbers.append(last)

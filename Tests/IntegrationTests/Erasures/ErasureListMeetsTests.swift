@@ -179,8 +179,9 @@ struct ErasureListMeetsTests {
                 #expect(taken.status == 0 && taken.errors.contains("has no seal"), "\(taken)")
                 try PrintedFacts.expect(["erase": 2], in: taken.output)
             }
-            // Some programs end lines with CR and LF.
-            for text in [list, list.replacing("\n", with: "\r\n"), list + list] {
+            // Some programs end lines with CR and LF, and begin files with a byte order mark.
+            let marked = "\u{FEFF}" + list.replacing("\n", with: "\r\n")
+            for text in [list, marked, list + list, marked + marked] {
                 let whole = try await replay(text)
                 #expect(whole.status == 0 && !whole.errors.contains("seal"), "\(whole)")
                 try PrintedFacts.expect(["erase": 0, "listed": 2], in: whole.output)
