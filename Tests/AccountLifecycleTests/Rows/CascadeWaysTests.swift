@@ -63,7 +63,7 @@ import Testing
                     """
                 )
                 let values = rows[table].map { row in
-                    let references = Self.tables.map { row.references[$0].map(String.init) ?? "null" }
+                    let references = Self.tables.map { row.references[$0].map { "\($0)" } ?? "null" }
                     let account = row.isOwned ? "'\(owner.uuidString)'" : "null"
                     return "(\(row.id), \(account), \(references.joined(separator: ", ")))"
                 }
@@ -144,7 +144,7 @@ import Testing
     @Test func tablesThatReferToAllBeforeThemMakeNoLongStatement() throws {
         let tables = (0..<14).map { TableName("public", "t\($0)") }
         let keys = tables.indices.flatMap { index in
-            ([.users] + tables.prefix(index)).map { target in
+            ([TableName.users] + tables.prefix(index)).map { target in
                 ForeignKey(
                     name: "\(tables[index].name)_\(target.name)",
                     table: tables[index],
