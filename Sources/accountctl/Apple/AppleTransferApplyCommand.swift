@@ -19,10 +19,10 @@ struct AppleTransferApplyCommand: AccountctlCommand {
             move; it can be linked again afterwards.
 
             EXIT CODES
-              0 done, or nothing to apply, with a warning if users have no transfer identifier; 3 nothing is known of a
-              transfer to that team; 6 some are conflicts, which people must decide; 75 an account stays locked by
-              another session, such as its deletion, or 1 the database refuses to change one, such as by a trigger: the
-              others are moved, unless more than twenty in a row could not be; start it again
+              0 done, or nothing to apply, with a warning if users have no transfer identifier; 1 the database refuses to
+              change an account, such as by a trigger; 3 nothing is known of a transfer to that team; 6 some are
+              conflicts, which people must decide; 75 an account stays locked by another session, such as its deletion.
+              After 1 and 75, start it again: the others are moved, unless more than twenty in a row could not be
 
             EXAMPLES
               accountctl apple transfer apply com.example.app --team ABCDE12345 --dry-run
