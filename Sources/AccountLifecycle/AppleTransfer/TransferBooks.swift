@@ -25,7 +25,7 @@ package struct TransferBooks: Sendable {
     /// - Throws: ``PostgresError``.
     package func status() async throws -> TeamTransfer.Status {
         let transfer = transfer
-        let (unidentified, seen, counts, refusedToRecipient) = try await pool.withConnection { connection in
+        let (unidentified, seen, counts) = try await pool.withConnection { connection in
             let unidentified = try Self.unidentified(transfer, on: connection)
             let seen = try connection.one(
                 "select count(*) from accountctl.apple_identity_marks where state = 'transferred'",
@@ -33,38 +33,29 @@ package struct TransferBooks: Sendable {
             )
             let counts = try connection.query(
                 """
-                select state, count(*)
+                select state, count(*), count(transfer_identifier)
                 from accountctl.apple_transfers
                 where client_id = \(transfer.clientID)
                   and target_team = \(transfer.targetTeam)
                 group by state
                 """,
-                as: (TransferState, Int).self,
+                as: (TransferState, Int, Int).self,
                 deadline: .forAllAccounts
             )
-            let refusedToRecipient = try connection.one(
-                """
-                select count(*)
-                from accountctl.apple_transfers
-                where client_id = \(transfer.clientID)
-                  and target_team = \(transfer.targetTeam)
-                  and state = \(TransferState.refused.rawValue)
-                  and transfer_identifier is not null
-                """,
-                as: Int.self,
-                deadline: .forAllAccounts
-            )
-            return (unidentified, seen, Dictionary(counts) { first, _ in first }, refusedToRecipient)
+            return (unidentified, seen, counts)
         }
         var status = TeamTransfer.Status()
         (status.waiting, status.newcomers) = unidentified
         status.seen = seen
-        status.generated = counts[.generated] ?? 0
-        status.exchanged = counts[.exchanged] ?? 0
-        status.applied = counts[.applied] ?? 0
-        status.refused = counts[.refused] ?? 0
-        status.refusedToRecipient = refusedToRecipient
-        status.conflict = counts[.conflict] ?? 0
+        for (state, accounts, identified) in counts {
+            switch state {
+            case .generated: status.generated = accounts
+            case .exchanged: status.exchanged = accounts
+            case .applied: status.applied = accounts
+            case .refused: (status.refused, status.refusedToRecipient) = (accounts, identified)
+            case .conflict: status.conflict = accounts
+            }
+        }
         return status
     }
 
