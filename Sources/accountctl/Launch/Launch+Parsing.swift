@@ -83,10 +83,15 @@ extension Launch {
         return typed.first { $0.hasPrefix("--") && !known.contains($0) }.map { "Unknown option '\($0)'" }
     }
 
-    /// The parser's message about a value; for numbers, the expected form is added, which the parser leaves out.
+    /// The parser's message about a value; for numbers, what is wrong is added, which the parser leaves out.
     private static func withForm(_ message: String) -> String {
         let isOfNumber = ["count", "number", "id", "ids"].contains { message.hasSuffix("<\($0)>'") }
-        return isOfNumber && message.contains("' is invalid for '") ? message + ": it takes a whole number" : message
+        guard isOfNumber, let words = message.firstRange(of: "' is invalid for '") else { return message }
+        let value = message[..<words.lowerBound].drop { $0 != "'" }.dropFirst()
+        let digits = value.first == "-" ? value.dropFirst() : value
+        // A whole number that the parser does not take has too many of them.
+        let isWhole = !digits.isEmpty && digits.utf8.allSatisfy { (0x30...0x39).contains($0) }
+        return message + (isWhole ? ": it is out of bounds" : ": it takes a whole number")
     }
 
     /// The parser's help screen with its parts in our order; nil if the message is something else, such as the version.

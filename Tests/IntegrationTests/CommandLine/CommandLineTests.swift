@@ -65,6 +65,8 @@ struct CommandLineTests {
             (["user", "list", "--limit", "-1"], "--limit must be at least 1"),
             (["deletion", "list", "--limit", "10x"], "'--limit <count>': it takes a whole number"),
             (["jobs", "show", "abc"], "'<id>': it takes a whole number"),
+            (["jobs", "list", "--limit", "99999999999999999999"], "'--limit <count>': it is out of bounds"),
+            (["jobs", "show", "--", "-99999999999999999999"], "'<id>': it is out of bounds"),
             (["jobs", "cancel", "--state", "scheduled"], "Unknown option '--state'"),
             (["jobs", "cancel", "--reason", "x", "abc"], "'<ids>': it takes a whole number"),
             (["audit", "list", "--action", "del%"], "--action contains \"%\""),
