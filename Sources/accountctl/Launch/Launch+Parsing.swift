@@ -8,7 +8,7 @@ extension Launch {
     /// - Throws: The parser's error, or a `ValidationError` for an option that is given twice.
     static func command(_ words: [String]) throws -> (any AccountctlCommand)? {
         guard let command = try parsed(words) else { return nil }
-        if let name = try RepeatedOption.name(in: words, of: type(of: command)) {
+        if let name = try RepeatedOption.name(in: words, among: CommandDescription.arguments(of: type(of: command))) {
             throw ValidationError("\(name) is given more than once, but takes only one value")
         }
         return command

@@ -1,5 +1,3 @@
-import ArgumentParser
-
 /// A single-value option that a command line gives more than once.
 ///
 /// The parser silently takes the last value: of two accounts that somebody typed, only one would be erased, perhaps the
@@ -10,14 +8,17 @@ enum RepeatedOption {
     /// - Parameters:
     ///   - words: the normalised words that the parser accepted for this command; each word that begins with a dash is
     ///     an option, since no option of ours takes such a word as its value.
-    ///   - command: the command; its multi-value options and its flags may be repeated.
+    ///   - arguments: those of the command, of which multi-value options and flags may be repeated; asked for only if
+    ///     an option may be given twice, since reading them takes longer than the rest of this check.
     /// - Returns: The option's name as the help shows it; nil if no option is repeated.
-    /// - Throws: Errors of decoding the parser's description of the command.
-    static func name(in words: [String], of command: any ParsableArguments.Type) throws -> String? {
+    /// - Throws: What `arguments` throws.
+    static func name(
+        in words: [String],
+        among arguments: @autoclosure () throws -> [CommandDescription.Argument]
+    ) rethrows -> String? {
         let given = names(in: words)
-        // Reading the command's declarations takes longer than the rest of this check.
         guard mayRepeat(given) else { return nil }
-        let single = try CommandDescription.arguments(of: command).filter { $0.kind == .option && !$0.isRepeating }
+        let single = try arguments().filter { $0.kind == .option && !$0.isRepeating }
         let repeated = single.first { option in
             let own = (option.names ?? []).map(\.text)
             return given.count { own.contains($0) } > 1
