@@ -7,7 +7,7 @@ import ArgumentParser
 #endif
 
 /// A command with its arguments and subcommands, as the argument parser describes it (`--experimental-dump-help`).
-struct CommandDescription: Decodable {
+struct CommandDescription: Decodable, Sendable {
     let commandName: String
     let superCommands: [String]?
     let abstract: String?
@@ -57,7 +57,10 @@ struct CommandDescription: Decodable {
     var all: [CommandDescription] { [self] + children.flatMap(\.all) }
 
     /// The description of the whole program.
-    static func root() throws -> CommandDescription {
+    static func root() throws -> CommandDescription { try program.get() }
+
+    /// Read once, since it takes the parser seconds in a debug build, and a dozen tests ask for it.
+    private static let program: Result<CommandDescription, any Error> = Result {
         try JSONDecoder().decode(Tool.self, from: Data(Accountctl._dumpHelp().utf8)).command
     }
 
