@@ -26,11 +26,12 @@ import Testing
                 #expect(item.decision.reason == note.reason, "\(item.name)")
             }
 
+            let migrations = try MigrationSet.embedded().migrations
             for (number, locks) in held where number >= 10 && number != 14 {
                 let items = planned.filter { $0.migration == number }
+                let migration = try #require(migrations.first { $0.number == number })
                 // For a migration that adopts nothing, the locks are read off its text.
-                let told =
-                    items.isEmpty ? try Self.migration(number).locks : items.flatMap(\.locks)
+                let told = items.isEmpty ? migration.locks : items.flatMap(\.locks)
                 for (table, mode) in locks {
                     let strongest = told.filter { $0.table == table }.map(\.mode).max()
                     #expect(strongest == mode, "\(number) locks \(table)")
@@ -42,10 +43,6 @@ import Testing
             // Validating a constraint takes a lock that lets writers continue.
             #expect(held[14, default: [:]].values.allSatisfy { $0 == .shareUpdateExclusive })
         }
-    }
-
-    private static func migration(_ number: Int) throws -> Migration {
-        try #require(try MigrationSet.embedded().migrations.first { $0.number == number })
     }
 
     @Test func aTakenNameIsARefusal() async throws {
