@@ -37,7 +37,7 @@ package struct TestDatabase: Sendable {
         let source = try await Templates.shared.name(of: template, in: cluster)
         let name = "test_" + UUID().uuidString.replacingOccurrences(of: "-", with: "").lowercased()
         // The server copies the files, in two thirds of the time that it takes to log each page of them.
-        try await cluster.psql("create database \(name) template \(source) owner postgres strategy file_copy")
+        try await cluster.administer("create database \(name) template \(source) owner postgres strategy file_copy")
         let result: Swift.Result<Result, any Error>
         do {
             result = .success(try await body(TestDatabase(cluster: cluster, name: name)))
@@ -45,7 +45,7 @@ package struct TestDatabase: Sendable {
             result = .failure(error)
         }
         // The test may have stopped the cluster on purpose; its folder is removed with all databases.
-        _ = try? await cluster.psql("drop database if exists \(name) with (force)")
+        try? await cluster.administer("drop database if exists \(name) with (force)")
         return try result.get()
     }
 
