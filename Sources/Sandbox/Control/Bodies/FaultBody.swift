@@ -44,6 +44,7 @@ struct FaultBody: Decodable {
         var fault = try bare()
         if let effect { fault.effect = effect }
         if let delaySeconds { fault.delay = delaySeconds.duration }
+        if let times, times < 0 { throw SandboxError("times must not be negative") }
         fault.times = times
         fault.sparing = sparing ?? 0
         fault.subject = subject
