@@ -65,13 +65,16 @@ extension CommandContext {
             let start = ContinuousClock.now
             var took = Duration.zero
             do {
-                let (next, end, length) = try await pool.withConnection { [watch] connection in
+                let (next, looked, length) = try await pool.withConnection { [watch] connection in
                     var watch = watch
                     let began = ContinuousClock.now
-                    let end = try watch.look(on: connection)
-                    return (watch, end, ContinuousClock.now - began)
+                    let looked = Result { try watch.look(on: connection) }
+                    return (watch, looked, ContinuousClock.now - began)
                 }
-                (watch, took) = (next, length)
+                // Also after an error: the next look would show again what this one has shown.
+                watch = next
+                let end = try looked.get()
+                took = length
                 try watch.flush()
                 if isAway { messages.note("the database can be reached again") }
                 isAway = false

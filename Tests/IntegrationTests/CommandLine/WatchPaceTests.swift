@@ -38,30 +38,60 @@ struct WatchPaceTests {
         func write(_ text: String) {}
     }
 
+    /// A context without a terminal, whose output goes nowhere.
+    private func context(_ database: TestDatabase) -> CommandContext {
+        var global = GlobalOptions()
+        global.setDefaults()
+        global.databaseURL = database.conninfo
+        let style = StreamStyle.plain
+        return CommandContext(
+            global: global,
+            environment: [:],
+            output: Output(
+                format: .table,
+                style: style,
+                sink: Nowhere(),
+                messages: Messages(style: style, sink: Nowhere())
+            ),
+            isInteractive: false,
+            now: { .now }
+        )
+    }
+
     @Test("Looks are at least a quarter of a second apart, however often the queues notify")
     func pace() async throws {
         try await TestDatabase.with(.migrated) { database in
-            var global = GlobalOptions()
-            global.setDefaults()
-            global.databaseURL = database.conninfo
-            let style = StreamStyle.plain
-            let context = CommandContext(
-                global: global,
-                environment: [:],
-                output: Output(
-                    format: .table,
-                    style: style,
-                    sink: Nowhere(),
-                    messages: Messages(style: style, sink: Nowhere())
-                ),
-                isInteractive: false,
-                now: { .now }
-            )
             let looks = Looks()
-            let status = try await context.follow { Counting(looks: looks) }
+            let status = try await context(database).follow { Counting(looks: looks) }
             #expect(status == .ok)
             #expect(looks.gaps.count == 5)
             #expect(looks.gaps.allSatisfy { $0 >= .milliseconds(250) }, "\(looks.gaps)")
+        }
+    }
+
+    /// A watch whose first look shows something and then loses the connection; it ends with the second.
+    private struct Losing: Watch {
+        let looks: Looks
+        var shown = 0
+
+        mutating func look(on connection: isolated Connection) throws -> accountctl.ExitStatus? {
+            shown += 1
+            if looks.add() == 1 {
+                try connection.execute("select pg_terminate_backend(pg_backend_pid()), pg_sleep(60)")
+            }
+            return shown == 2 ? .ok : .failure
+        }
+
+        func flush() {}
+    }
+
+    @Test("What a look has shown before its connection was lost is not shown again")
+    func loss() async throws {
+        try await TestDatabase.with(.migrated) { database in
+            let looks = Looks()
+            let status = try await context(database).follow { Losing(looks: looks) }
+            #expect(status == .ok)
+            #expect(looks.gaps.count == 1)
         }
     }
 }
