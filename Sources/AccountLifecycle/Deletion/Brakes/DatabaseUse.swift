@@ -79,7 +79,7 @@ package struct DatabaseUse: Sendable, Hashable, Codable {
     /// Records what a worker is about to work with, before it starts; pauses everything if anything differs from the
     /// record.
     ///
-    /// If everything was paused before, the pause also says by whom and why.
+    /// If an operator had paused everything before, the pause also says who and why.
     ///
     /// All in one transaction: of several workers that start at once, one records, and the others find the record.
     ///
@@ -117,12 +117,16 @@ package struct DatabaseUse: Sendable, Hashable, Codable {
             guard !differences.isEmpty else { return nil }
             let reason =
                 differences.joined(separator: "; ") + ": a clone or a restored backup, unless it was moved"
-            // Told once: whoever lifts a pause that came along with the copy must see this reason, too.
+            // Told once: whoever lifts a pause that came along with the copy must see this reason, too. A worker's own
+            // pause stays: two workers with different settings that restart in turn would lengthen it forever.
             try connection.execute(
                 """
                 update accountctl.deletion_brakes
                 set paused_by = \(actor.name),
-                    paused_reason = concat(\(reason)::text, '; paused before by ' || paused_by, ': ' || paused_reason),
+                    paused_reason = case
+                        when paused_by = \(actor.name) then paused_reason
+                        else concat(\(reason)::text, '; paused before by ' || paused_by, ': ' || paused_reason)
+                    end,
                     paused_at = coalesce(paused_at, clock_timestamp())
                 where true
                 """
