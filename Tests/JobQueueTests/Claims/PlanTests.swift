@@ -4,7 +4,7 @@ import Testing
 @testable import JobQueue
 
 /// The cost of the hot statements under the server's plans: none may scan the table, whatever the statistics say.
-@Suite(.serialized, .timeLimit(.minutes(5))) struct PlanTests {
+@Suite(.timeLimit(.minutes(5))) struct PlanTests {
     static let lanes = [
         Lane(queue: "default", kind: "known.a", timeout: .seconds(60)),
         Lane(queue: "default", kind: "known.b", timeout: .seconds(60)),

@@ -4,7 +4,7 @@ import Testing
 @testable import JobQueue
 
 /// Plans that were made for an empty table, or for another rush, when many jobs come at once.
-@Suite(.serialized, .timeLimit(.minutes(5))) struct RushPlanTests {
+@Suite(.timeLimit(.minutes(5))) struct RushPlanTests {
     /// After a rush the workers' own vacuum counts many pages and few rows.
     ///
     /// A plan for those few may collect and sort a lane; then the next rush comes.

@@ -4,7 +4,7 @@ import Testing
 @testable import JobQueue
 
 /// Jobs that may not run now cost nothing to those that may.
-@Suite(.serialized, .timeLimit(.minutes(5))) struct WaitingJobPlanTests {
+@Suite(.timeLimit(.minutes(5))) struct WaitingJobPlanTests {
     /// Thousands of jobs that wait for one key are not read to find out that their kind still has a limit.
     @Test func whatWaitsForAKeyIsNotWalked() async throws {
         try await JobHarness.with { harness in

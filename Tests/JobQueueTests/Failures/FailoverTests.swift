@@ -6,7 +6,7 @@ import Testing
 @testable import JobQueue
 
 extension ServerFailureTests {
-    /// Failovers to another server, nested in the suite so that no other servers run beside these.
+    /// Failovers to another server.
     @Suite struct FailoverTests {
         /// A connection to whichever of the two servers is the primary.
         private func primary(

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Real processes, killed at chosen points instead of at random.
-@Suite(.serialized, .timeLimit(.minutes(5))) struct KillPointTests {
+@Suite(.timeLimit(.minutes(5))) struct KillPointTests {
     struct Arguments: Codable, Sendable {
         var milliseconds = 0
     }

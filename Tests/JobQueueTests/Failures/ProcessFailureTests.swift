@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Real processes that are killed, stopped, trapped and shut down; the table of effects shows what they did.
-@Suite(.serialized, .timeLimit(.minutes(5))) struct ProcessFailureTests {
+@Suite(.timeLimit(.minutes(5))) struct ProcessFailureTests {
     struct Arguments: Codable, Sendable {
         var milliseconds = 0
     }

@@ -7,7 +7,7 @@ import Testing
 @testable import JobQueue
 
 /// The server answers with an error: its disk is full, a lock cannot be had, a statement takes too long.
-@Suite(.serialized, .timeLimit(.minutes(8))) struct ResourceFailureTests {
+@Suite(.timeLimit(.minutes(8))) struct ResourceFailureTests {
     /// Whether this process may mount a small disk, as it may in a container or as root.
     static let mayMount: Bool = {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("mount-\(UUID().uuidString)").path

@@ -7,7 +7,7 @@ import Testing
 @testable import JobQueue
 
 /// A server that is restarted, cut off or locked, or is behind a pooler, or behind a network that lets nothing through.
-@Suite(.serialized, .timeLimit(.minutes(5))) struct ServerFailureTests {
+@Suite(.timeLimit(.minutes(5))) struct ServerFailureTests {
     @Test func restartsAndLostConnectionsLoseNothing() async throws {
         try await TestCluster.with { cluster in
             try await JobHarness.with(in: cluster) { harness in
