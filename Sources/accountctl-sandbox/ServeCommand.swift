@@ -97,6 +97,7 @@ struct ServeCommand: AsyncParsableCommand {
         guard (database == nil) == (files == nil) else {
             throw ValidationError("--database and --files go together")
         }
+        guard (0...65_535).contains(port) else { throw ValidationError("--port must be between 0 and 65535") }
     }
 
     func run() async throws {

@@ -40,6 +40,15 @@ import Testing
         }
     }
 
+    /// Of a larger number, the system takes the last sixteen bits.
+    @Test func aPortThatIsNoneIsRefused() throws {
+        let program = try Program(["--port", "99999"])
+        let error = try #require(throws: TestSupportError.self) { try program.line() }
+        #expect(error.description == "the program ended without a line")
+        program.process.waitUntilExit()
+        #expect(program.process.terminationStatus == 64)
+    }
+
     @Test func servesTellsWhereAndEndsWhenTold() async throws {
         let folder = FileManager.default.temporaryDirectory
             .appendingPathComponent("accountctl-credentials-\(UUID().uuidString)").path
