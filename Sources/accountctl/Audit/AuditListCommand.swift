@@ -30,7 +30,7 @@ struct AuditListCommand: AccountctlCommand {
         Field("operator", "Who") { .text($0.operatorName) },
         Field("database_role", "Role") { .text($0.databaseRole) },
         Field("action", "What", isWhole: true) { .text($0.action) },
-        Field("reason", "Why") { .text($0.reason) },
+        Field("reason", "Why", least: 12) { .text($0.reason) },
         Field("ticket", "Ticket") { .text($0.ticket) },
         Field("machine_user", nil) { .text($0.machineUser) },
         Field("subject", nil) { .text($0.subject?.hexadecimal) },
@@ -124,7 +124,12 @@ struct AuditListCommand: AccountctlCommand {
             }
             return try OperatorLog.entries(filter, on: connection)
         }
-        try context.list(entries, Self.fields, limit: limit, of: Self.limits, whenEmpty: emptyNote)
+        var fields = Self.fields
+        // The role is nearly always the same: with little room, people see who did what, and why.
+        if !context.output.format.isForPrograms, let role = fields.firstIndex(where: { $0.name == "database_role" }) {
+            fields.append(fields.remove(at: role))
+        }
+        try context.list(entries, fields, limit: limit, of: Self.limits, whenEmpty: emptyNote)
         return .ok
     }
 }

@@ -109,6 +109,23 @@ struct AuditTests {
         }
     }
 
+    @Test("A narrow terminal shows what was done rather than the role; programs get the columns in their order")
+    func narrowList() async throws {
+        try await OperatorStage.with(accounts: 1) { stage in
+            let act = ["user", "suspend", Self.anna, "--reason", "looking into a complaint of last week", "--yes"]
+            #expect(try await stage.run(act + ["--as", "alice.cooper"]).status == 0)
+            let list = try await TerminalSession.run(
+                ["audit", "list"],
+                environment: stage.variables.merging(["NO_COLOR": "1"]) { $1 },
+                columns: 60
+            )
+            #expect(list.status == 0 && list.screen.contains("  alice.cooper  user.suspend"), "\(list.screen)")
+            #expect(list.screen.contains("No room for WHY and ROLE: "), "\(list.screen)")
+            let line = try await stage.run(["audit", "list", "--tsv"]).output.split(separator: "\t")
+            #expect(line.dropFirst(2).prefix(3) == ["alice.cooper", "postgres", "user.suspend"], "\(line)")
+        }
+    }
+
     @Test("Wrong use of the log names the option")
     func usage() async throws {
         for (words, hint) in [
