@@ -89,7 +89,13 @@ extension CommandContext {
     ///
     /// - Throws: ``CommandError`` for a name that was chosen and that the log must not contain.
     func operatorName(_ given: String?) throws -> String {
-        func name(_ text: String?) -> String? { text.flatMap { $0.allSatisfy(\.isWhitespace) ? nil : $0 } }
+        // A variable made from a file, such as a Kubernetes secret, often ends with a line end.
+        func name(_ text: String?) -> String? {
+            guard let text, let first = text.firstIndex(where: { !$0.isWhitespace }),
+                let last = text.lastIndex(where: { !$0.isWhitespace })
+            else { return nil }
+            return String(text[first...last])
+        }
         if let given = name(given) { return given }
         let variable = "ACCOUNTCTL_OPERATOR"
         if let chosen = name(environment[variable]) {

@@ -109,6 +109,19 @@ struct AuditTests {
         }
     }
 
+    @Test("The log has the operator's name without the line end of the file that the variable was made from")
+    func lineEndOfName() async throws {
+        try await OperatorStage.with(accounts: 1) { stage in
+            let act = try await AccountctlProcess(
+                ["user", "sign-out", Self.anna],
+                environment: stage.variables.merging(["ACCOUNTCTL_OPERATOR": "olga\r\n"]) { $1 }
+            ).result()
+            #expect(act.status == 0, "\(act)")
+            let list = try await stage.run(["audit", "list", "--by", "olga", "--tsv", "operator,action"])
+            #expect(list.output == "olga\tuser.sign_out\n", "\(list)")
+        }
+    }
+
     @Test("A narrow terminal shows what was done rather than the role; programs get the columns in their order")
     func narrowList() async throws {
         try await OperatorStage.with(accounts: 1) { stage in
