@@ -59,6 +59,17 @@ struct RelayStreamAddCommand: AccountctlCommand {
     func validate() throws {
         try OptionText.check("--by", by, limit: 200)
         try OptionText.refusePersonalData("--by", by, as: .words)
+        if let provider = stream.provider, !provider.isEmpty {
+            try OptionText.check("--provider", provider, limit: 100)
+        }
+        // The database keeps no more, and would name only its constraint.
+        let selectors = stream.selector.count + (stream.signature == nil ? 0 : 1)
+        for (option, count, limit) in [
+            ("--include", stream.include.count, 20), ("--address", stream.address.count, 200),
+            ("--selector", selectors, 20),
+        ] where count > limit {
+            throw ValidationError("\(option) may be given \(limit) times at most for a stream")
+        }
     }
 
     func run(in context: CommandContext) async throws -> ExitStatus {

@@ -40,4 +40,22 @@ struct RelayInputTests {
         #expect(result.errors.contains(message), "\(result.errors)")
         #expect(!result.errors.contains("\u{1B}"))
     }
+
+    @Test("More than a stream can hold is refused by the name of the option")
+    func tooMuch() async throws {
+        let includes = (1...21).map { "--include=s\($0).shop.test" }
+        let addresses = (0...200).map { "--address=192.0.2.\($0)" }
+        let selectors = (1...20).map { "--selector=s\($0)" } + ["--signature", "d=shop.test; s=s21"]
+        let cases: [(words: [String], message: String)] = [
+            (includes, "--include may be given 20 times at most"),
+            (addresses, "--address may be given 200 times at most"),
+            (selectors, "--selector may be given 20 times at most"),
+            (["--provider", String(repeating: "x", count: 101)], "--provider has 101 characters"),
+        ]
+        for (words, message) in cases {
+            let result = try await AccountctlProcess(["relay", "stream", "add", "news", "shop.test"] + words).result()
+            #expect(result.status == 2 && result.output.isEmpty, "\(result)")
+            #expect(result.errors.contains(message), "\(result)")
+        }
+    }
 }
