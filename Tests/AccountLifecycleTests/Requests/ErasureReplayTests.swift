@@ -42,6 +42,46 @@ import Testing
         }
     }
 
+    /// A second restore loses that the erasure was repeated after the first one, and cancelled.
+    @Test func whatWasCancelledAfterAnErasureIsNotErasedAgain() async throws {
+        try await TestDatabase.with(.migrated) { database in
+            let (stays, goes) = (UUID(), UUID())
+            for user in [stays, goes] {
+                try await database.psql(
+                    "insert into auth.users (id, created_at) values ('\(user)', now() - interval '1 year')"
+                )
+            }
+            let key = try HashKey(.named("hash1"))
+            let now = Date()
+            func request(of user: UUID, _ state: DeletionState, hoursAgo hours: Double) -> ListedErasure {
+                let requestedAt = now - hours * 3600
+                return ListedErasure(
+                    request: UUID(),
+                    state: state,
+                    subject: SubjectHash(user, key: key),
+                    requestedAt: requestedAt,
+                    runAfter: requestedAt,
+                    finishedAt: requestedAt + 60,
+                    legalDeadline: requestedAt + 30 * 86_400,
+                    receipt: nil,
+                    isPaused: false,
+                    isHeld: false
+                )
+            }
+            var list = ErasureList()
+            list.add(request(of: stays, .verified, hoursAgo: 9), at: now - 8 * 3600)
+            list.add(request(of: stays, .cancelled, hoursAgo: 5), at: now)
+            // Changed their mind twice.
+            list.add(request(of: goes, .cancelled, hoursAgo: 9), at: now - 8 * 3600)
+            list.add(request(of: goes, .verified, hoursAgo: 5), at: now)
+            let replay = try await database.withConnection { [list] connection in
+                try ErasureReplay.plan(list, key: key, on: connection)
+            }
+            #expect(replay.steps.map(\.user) == [goes])
+            #expect(replay.steps.map(\.act) == [.erase])
+        }
+    }
+
     /// A listed request as if it had been carried out, some seconds after it was made.
     private static func verified(_ listed: ListedErasure, after seconds: TimeInterval) -> ListedErasure {
         let requestedAt = Date()

@@ -59,11 +59,24 @@ package struct ErasureList: Sendable {
     }
 
     /// The requests of each account that were erased or open; a cancelled one asks for nothing.
+    ///
+    /// Nor does an erasure before it: the account had come back, by a restore or on purpose, and was to stay.
     func wanted() -> [SubjectHash: [ListedErasure]] {
-        entries.values.reduce(into: [:]) { wanted, entry in
-            if entry.listed.state != .cancelled, !isPast(entry) {
-                wanted[entry.listed.subject, default: []].append(entry.listed)
-            }
+        let cancelled = lastCancelled()
+        return entries.values.reduce(into: [:]) { wanted, entry in
+            let listed = entry.listed
+            if listed.state == .cancelled || isPast(entry) { return }
+            if listed.state == .verified, let moment = cancelled[listed.subject], moment > listed.lastMoment { return }
+            wanted[listed.subject, default: []].append(listed)
+        }
+    }
+
+    /// When the newest of the cancelled requests of each account was made.
+    private func lastCancelled() -> [SubjectHash: Date] {
+        entries.values.reduce(into: [:]) { moments, entry in
+            let listed = entry.listed
+            guard listed.state == .cancelled else { return }
+            moments[listed.subject] = max(moments[listed.subject] ?? listed.requestedAt, listed.requestedAt)
         }
     }
 
