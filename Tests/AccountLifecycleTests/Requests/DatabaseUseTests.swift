@@ -117,9 +117,15 @@ import Testing
             let told = "select paused_by || ': ' || paused_reason from accountctl.deletion_brakes"
             let brakes = "worker: \(reason); paused before by test: maintenance"
             #expect(try await stage.value("\(unsafeSQL: told)", as: String.self) == brakes)
-            // The pause of a worker does not grow.
-            #expect(try await record(nil, project: "ghi", stage) != nil)
-            #expect(try await stage.value("\(unsafeSQL: told)", as: String.self) == brakes)
+            // A copy of this copy says so as well.
+            let second = try #require(try await record(nil, project: "ghi", stage))
+            let longer = "worker: \(second); before: \(reason); paused before by test: maintenance"
+            #expect(try await stage.value("\(unsafeSQL: told)", as: String.self) == longer)
+            // Two workers that find each other's settings in turn tell each difference once.
+            let third = try #require(try await record(nil, project: "def", stage))
+            for project in ["ghi", "def", "ghi"] { #expect(try await record(nil, project: project, stage) != nil) }
+            let longest = longer.replacing("worker: ", with: "worker: \(third); before: ")
+            #expect(try await stage.value("\(unsafeSQL: told)", as: String.self) == longest)
             #expect(try await stage.value("\(unsafeSQL: since)", as: String.self) == before)
         }
     }

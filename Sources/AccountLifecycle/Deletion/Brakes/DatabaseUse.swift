@@ -79,7 +79,7 @@ package struct DatabaseUse: Sendable, Hashable, Codable {
     /// Records what a worker is about to work with, before it starts; pauses everything if anything differs from the
     /// record.
     ///
-    /// If an operator had paused everything before, the pause also says who and why.
+    /// If everything was paused before, the pause also says by which operator and why.
     ///
     /// All in one transaction: of several workers that start at once, one records, and the others find the record.
     ///
@@ -117,14 +117,17 @@ package struct DatabaseUse: Sendable, Hashable, Codable {
             guard !differences.isEmpty else { return nil }
             let reason =
                 differences.joined(separator: "; ") + ": a clone or a restored backup, unless it was moved"
-            // Told once: whoever lifts a pause that came along with the copy must see this reason, too. A worker's own
-            // pause stays: two workers with different settings that restart in turn would lengthen it forever.
+            // Whoever lifts a pause that came along with the copy must see this reason, too, also where a worker had
+            // made that pause for another. Told once: two workers with different settings that restart in turn would
+            // lengthen it forever.
             try connection.execute(
                 """
                 update accountctl.deletion_brakes
                 set paused_by = \(actor.name),
                     paused_reason = case
-                        when paused_by = \(actor.name) then paused_reason
+                        when paused_by = \(actor.name) and strpos(paused_reason, \(reason)::text) > 0
+                            then paused_reason
+                        when paused_by = \(actor.name) then concat(\(reason)::text, '; before: ' || paused_reason)
                         else concat(\(reason)::text, '; paused before by ' || paused_by, ': ' || paused_reason)
                     end,
                     paused_at = coalesce(paused_at, clock_timestamp())
