@@ -7,10 +7,11 @@
 /// Reads the lines of a file or of standard input in chunks, so that memory use does not grow with the length of the
 /// list.
 enum InputLines {
-    /// Passes each line, without its line end and a byte order mark before it, its number from 1 and its length in the
+    /// Passes each line, without its line end and byte order marks before it, its number from 1 and its length in the
     /// file to `body`.
     ///
-    /// Editors on Windows write such a mark at the start of a file, which may have been joined with others.
+    /// Editors on Windows write such a mark at the start of a file, which may have been joined with others, also with an
+    /// empty one.
     ///
     /// - Parameters:
     ///   - path: a file, or `-` for standard input.
@@ -32,7 +33,7 @@ enum InputLines {
             number += 1
             if line.last == UInt8(ascii: "\r") { line.removeLast() }
             let mark = "\u{FEFF}".utf8
-            if line.starts(with: mark) { line.removeFirst(mark.count) }
+            while line.starts(with: mark) { line.removeFirst(mark.count) }
             try body(number, String(decoding: line, as: UTF8.self), length)
             line.removeAll(keepingCapacity: true)
             length = 0

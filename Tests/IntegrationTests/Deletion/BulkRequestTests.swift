@@ -10,8 +10,9 @@ struct BulkRequestTests {
     func badLines() async throws {
         try await OperatorStage.with(accounts: 2) { stage in
             let database = stage.database
+            // An empty file with a byte order mark was joined with another.
             let text =
-                "# list\n\(OperatorStage.id(1))\nanna@example.com\n\n{\(OperatorStage.id(2).uppercased())}\nx\u{1B}[2J' or 1=1\n"
+                "\u{FEFF}\u{FEFF}# list\n\(OperatorStage.id(1))\nanna@example.com\n\n{\(OperatorStage.id(2).uppercased())}\nx\u{1B}[2J' or 1=1\n"
             let result = try await stage.run(
                 ["deletion", "request", "--file", "-", "--result", stage.path("r"), "--confirm=2"],
                 input: text
@@ -19,7 +20,7 @@ struct BulkRequestTests {
             #expect(result.status == 2)
             #expect(result.errors.contains("line 3: \"anna@example.com\" is not a user id"))
             #expect(result.errors.contains("line 6: \"x\\u{1b}[2J' or 1=1\" is not a user id"))
-            #expect(!result.errors.contains("line 5"))
+            #expect(!result.errors.contains("line 1:") && !result.errors.contains("line 5"))
             #expect(try await BulkRun.requests(database) == "0|0")
             #expect(!FileManager.default.fileExists(atPath: stage.path("r")))
             let printed = try await stage.run(["deletion", "request", "--file", "-", "--result", "-", "--dry-run"])
