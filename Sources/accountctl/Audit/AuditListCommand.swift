@@ -30,7 +30,7 @@ struct AuditListCommand: AccountctlCommand {
         Field("operator", "Who") { .text($0.operatorName) },
         Field("database_role", "Role") { .text($0.databaseRole) },
         Field("action", "What", isWhole: true) { .text($0.action) },
-        Field("reason", "Why", least: 12) { .text($0.reason) },
+        Field("reason", "Why") { .text($0.reason) },
         Field("ticket", "Ticket") { .text($0.ticket) },
         Field("machine_user", nil) { .text($0.machineUser) },
         Field("subject", nil) { .text($0.subject?.hexadecimal) },

@@ -127,11 +127,11 @@ struct AuditTests {
         try await OperatorStage.with(accounts: 1) { stage in
             let act = ["user", "suspend", Self.anna, "--reason", "looking into a complaint of last week", "--yes"]
             #expect(try await stage.run(act + ["--as", "alice.cooper"]).status == 0)
-            let list = try await TerminalSession.run(
-                ["audit", "list"],
-                environment: stage.variables.merging(["NO_COLOR": "1"]) { $1 },
-                columns: 60
-            )
+            let variables = stage.variables.merging(["NO_COLOR": "1"]) { $1 }
+            // The beginning of the reason is not left out either, as long as there is room for the role.
+            let wider = try await TerminalSession.run(["audit", "list"], environment: variables, columns: 76)
+            #expect(wider.status == 0 && wider.screen.contains("user.suspend  looking"), "\(wider.screen)")
+            let list = try await TerminalSession.run(["audit", "list"], environment: variables, columns: 60)
             #expect(list.status == 0 && list.screen.contains("  alice.cooper  user.suspend"), "\(list.screen)")
             #expect(list.screen.contains("No room for WHY and ROLE: "), "\(list.screen)")
             let line = try await stage.run(["audit", "list", "--tsv"]).output.split(separator: "\t")
