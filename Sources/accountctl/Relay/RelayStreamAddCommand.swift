@@ -63,10 +63,10 @@ struct RelayStreamAddCommand: AccountctlCommand {
             try OptionText.check("--provider", provider, limit: 100)
         }
         // The database keeps no more, and would name only its constraint.
-        let selectors = stream.selector.count + (stream.signature == nil ? 0 : 1)
         for (option, count, limit) in [
             ("--include", stream.include.count, 20), ("--address", stream.address.count, 200),
-            ("--selector", selectors, 20),
+            // A signature names one, too.
+            ("--selector", stream.selector.count, stream.signature == nil ? 20 : 19),
         ] where count > limit {
             throw ValidationError("\(option) may be given \(limit) times at most for a stream")
         }

@@ -45,11 +45,14 @@ struct RelayInputTests {
     func tooMuch() async throws {
         let includes = (1...21).map { "--include=s\($0).shop.test" }
         let addresses = (0...200).map { "--address=192.0.2.\($0)" }
-        let selectors = (1...20).map { "--selector=s\($0)" } + ["--signature", "d=shop.test; s=s21"]
+        let selectors = (1...21).map { "--selector=s\($0)" }
+        let signed: [String] = ["--signature", "d=shop.test; s=s21"] + selectors.prefix(20)
         let cases: [(words: [String], message: String)] = [
             (includes, "--include may be given 20 times at most"),
             (addresses, "--address may be given 200 times at most"),
             (selectors, "--selector may be given 20 times at most"),
+            // The signature names one, too.
+            (signed, "--selector may be given 19 times at most"),
             (["--provider", String(repeating: "x", count: 101)], "--provider has 101 characters"),
         ]
         for (words, message) in cases {
