@@ -84,7 +84,7 @@ import Testing
 
     /// Many refusals in a row are not recorded, even in a small app, since a faulty request looks like users who
     /// revoked.
-    @Test(arguments: [1, 3, TransferRuns.refusalsInARow + 2])
+    @Test(arguments: [1, 3, TransferCourse.refusalsInARow + 2])
     func manyRefusedInARowAreNotBelieved(_ people: Int) async throws {
         try await CredentialStage.with { stage in
             for _ in 0..<people { _ = try await stage.signUp(credential: false) }
@@ -92,7 +92,7 @@ import Testing
             let run = try await stage.sender().generate()
             #expect(run.done == 0)
             #expect(run.refused == 0)
-            #expect(run.doubted == min(people, TransferRuns.refusalsInARow))
+            #expect(run.doubted == min(people, TransferCourse.refusalsInARow))
             #expect(run.stoppedBy?.contains("invalid_request") == true)
             #expect(try await TransferBooks(pool: stage.pool, transfer: stage.transfer).status().refused == 0)
         }
