@@ -21,6 +21,8 @@ struct TransferFile {
                 throw LineProblem("it is not an object with user_id and transfer_sub")
             }
             if line.transferIdentifier.isEmpty { throw LineProblem("its transfer_sub is empty") }
+            // The database could not keep it, and would not name the line.
+            if line.transferIdentifier.utf8.contains(0) { throw LineProblem("its transfer_sub has a NUL in it") }
             lines.append(line)
         }
         if let text = problems.text { throw CommandError(.usage, text, hint: "Nothing was done.") }

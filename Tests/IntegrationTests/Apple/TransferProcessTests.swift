@@ -143,12 +143,15 @@ struct TransferProcessTests {
                 from accountctl.operator_log where action = 'apple.transfer_import'
                 """
             let nobody = line(anna.id).replacing(#""t""#, with: #""""#)
-            let damaged = try await transfer(program, "import", input: "\n{bad\n" + lines + "[]\n" + nobody)
+            let unstorable = line(anna.id).replacing(#""t""#, with: #""t\u0000""#)
+            let bad = "\n{bad\n" + lines + "[]\n" + nobody + unstorable
+            let damaged = try await transfer(program, "import", input: bad)
             #expect(damaged.status == 2, "\(damaged)")
-            for number in 1...6 {
-                #expect(damaged.errors.contains("line \(number):") == [2, 5, 6].contains(number), "\(damaged)")
+            for number in 1...7 {
+                #expect(damaged.errors.contains("line \(number):") == [2, 5, 6, 7].contains(number), "\(damaged)")
             }
             #expect(damaged.errors.contains("line 6: its transfer_sub is empty"), "\(damaged)")
+            #expect(damaged.errors.contains("line 7: its transfer_sub has a NUL in it"), "\(damaged)")
             let rehearsal = try await transfer(program, "import", "--dry-run", input: lines)
             #expect(rehearsal.status == 0 && rehearsal.errors.contains("Would import 1 of 2 lines"), "\(rehearsal)")
             #expect(rehearsal.errors.contains("that this database does not have"), "\(rehearsal)")
