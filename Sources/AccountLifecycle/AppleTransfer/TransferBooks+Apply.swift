@@ -1,9 +1,9 @@
-import Postgres
+package import Postgres
 
 #if canImport(FoundationEssentials)
-    import FoundationEssentials
+    package import FoundationEssentials
 #else
-    import Foundation
+    package import Foundation
 #endif
 
 extension TransferBooks {
@@ -46,28 +46,37 @@ extension TransferBooks {
         and i.provider_id <> t.new_sub
         """
 
+    /// An account that the database refused to change, or that another session held locked.
+    package struct Unmoved: Sendable {
+        /// The account.
+        package let user: UUID
+        /// The refusal.
+        package let error: PostgresError
+    }
+
     /// Gives every exchanged account its new identity, in one transaction each; accounts in conflict are tried again.
     ///
     /// An account that another session holds locked, such as its deletion, or that the database refuses to change, such
-    /// as by a trigger, is passed, and tried once more at the end.
+    /// as by a trigger, is passed, and tried once more at the end. The run stops if too many in a row are passed.
     ///
     /// In any case the rows keep their `updated_at`: it says when Apple was asked, by which newcomers are recognized.
     ///
     /// - Parameter progress: Called after each account with the number of accounts processed.
-    /// - Returns: What was done.
-    /// - Throws: ``PostgresError``, also if an account cannot be changed in the end, or too many in a row cannot;
-    ///   `CancellationError`.
-    package func apply(progress: @Sendable (Int) -> Void = { _ in }) async throws -> TeamTransfer.Run {
+    /// - Returns: What was done, and the accounts that could not be changed in the end, or before the run stopped.
+    /// - Throws: ``PostgresError``, unless it concerns one account; `CancellationError`.
+    package func apply(
+        progress: @Sendable (Int) -> Void = { _ in }
+    ) async throws -> (run: TeamTransfer.Run, unmoved: [Unmoved]) {
         let transfer = transfer
         var run = TeamTransfer.Run()
-        var passed: [Int64] = []
+        var passed: [(id: Int64, account: Unmoved)] = []
         var passedInARow = 0
         var last: Int64 = 0
         while true {
-            let ids = try await pool.withConnection { [last] connection in
+            let page = try await pool.withConnection { [last] connection in
                 try connection.query(
                     """
-                    select id
+                    select id, user_id
                     from accountctl.apple_transfers
                     where client_id = \(transfer.clientID)
                       and target_team = \(transfer.targetTeam)
@@ -76,41 +85,50 @@ extension TransferBooks {
                     order by id
                     limit 500
                     """,
-                    as: Int64.self
+                    as: (Int64, UUID).self
                 )
             }
-            if ids.isEmpty { break }
-            for id in ids {
+            if page.isEmpty { break }
+            for (id, user) in page {
                 last = id
-                do {
-                    try await move(id, &run, progress)
+                guard let error = try await move(id, &run, progress) else {
                     passedInARow = 0
-                } catch let error as PostgresError where error.isRefusal && passedInARow < Self.passedAtMost {
-                    passedInARow += 1
-                    passed.append(id)
+                    continue
+                }
+                passedInARow += 1
+                passed.append((id, Unmoved(user: user, error: error)))
+                if passedInARow > Self.passedAtMost {
+                    run.stoppedBy = "more than \(Self.passedAtMost) in a row"
+                    return (run, passed.map(\.account))
                 }
             }
         }
-        var failure: PostgresError?
-        for id in passed {
-            do {
-                try await move(id, &run, progress)
-            } catch let error as PostgresError where error.isRefusal {
-                failure = error
-            }
+        var unmoved: [Unmoved] = []
+        for (id, account) in passed {
+            guard let error = try await move(id, &run, progress) else { continue }
+            unmoved.append(Unmoved(user: account.user, error: error))
         }
-        if let failure { throw failure }
-        return run
+        return (run, unmoved)
     }
 
-    private func move(_ id: Int64, _ run: inout TeamTransfer.Run, _ progress: (Int) -> Void) async throws {
+    /// - Returns: Why the account could not be changed; nil if it was moved, is in conflict, or is not due any more.
+    private func move(
+        _ id: Int64,
+        _ run: inout TeamTransfer.Run,
+        _ progress: (Int) -> Void
+    ) async throws -> PostgresError? {
         try Task.checkCancellation()
-        switch try await applyOne(id) {
-        case .moved: run.done += 1
-        case .conflict: run.conflicts += 1
-        case .notDue: break
+        do {
+            switch try await applyOne(id) {
+            case .moved: run.done += 1
+            case .conflict: run.conflicts += 1
+            case .notDue: break
+            }
+        } catch let error as PostgresError where error.isRefusal {
+            return error
         }
         progress(run.done + run.conflicts)
+        return nil
     }
 
     /// What became of an account.

@@ -33,6 +33,9 @@ struct AppleTransferApplyCommand: AccountctlCommand {
 
     static let outputFields = TransferSheet.applyFields
 
+    /// The maximum number of accounts that are named because they could not be moved.
+    private static let named = 100
+
     @OptionGroup
     var options: TransferOptions
 
@@ -75,10 +78,12 @@ struct AppleTransferApplyCommand: AccountctlCommand {
                 try signature.log("apple.transfer_apply", facts: options.facts(accounts: due), on: $0)
             }
             let progress = context.progress("New identities", total: due)
-            let run = try await books.apply { progress.update($0) }
+            let (run, unmoved) = try await books.apply { progress.update($0) }
             progress.finish(run.done + run.conflicts)
             try context.output.show(TransferSheet.applying(foreseen, run))
-            return Self.end(run, options, context)
+            let status = Self.end(run, options, context)
+            if let failure = Self.failure(of: unmoved, run) { throw failure }
+            return status
         }
     }
 
@@ -95,5 +100,19 @@ struct AppleTransferApplyCommand: AccountctlCommand {
                 + "are listed by accountctl apple transfer status \(options.clientID) --team \(options.team)"
         )
         return .blocked
+    }
+
+    /// The error that names the accounts that could not be moved; nil if there are none.
+    ///
+    /// A refusal of the database decides its exit code before a lock does, since it does not go away by itself.
+    private static func failure(of unmoved: [TransferBooks.Unmoved], _ run: TeamTransfer.Run) -> CommandError? {
+        let reports = unmoved.map { (user: $0.user, report: $0.error.report) }
+        let refusal = reports.first { $0.report.status != .temporary }
+        guard let deciding = refusal ?? reports.first else { return nil }
+        let stopped = run.stoppedBy.map { ", and the run stopped: \($0)" } ?? ""
+        var lines = [Wording.count(reports.count, "account") + " could not be moved" + stopped]
+        lines += reports.prefix(named).map { "\($0.user.text): \($0.report.message)" }
+        if reports.count > named { lines.append("and \(reports.count - named) more") }
+        return CommandError(deciding.report.status, lines.joined(separator: "\n"), hint: deciding.report.hint)
     }
 }

@@ -85,7 +85,7 @@ import Testing
             stage.sandbox.apple.acceptTransfer(of: CredentialStage.clientID)
             let exchanged = try await withReceiver(stage) { try await $0.exchange() }
             #expect(exchanged.done == 2)
-            #expect(try await books.apply().done == 2)
+            #expect(try await books.apply().run.done == 2)
             var expected = TeamTransfer.Status()
             expected.applied = 2
             expected.refused = 1
@@ -110,7 +110,7 @@ import Testing
                 as: String.self
             )
             #expect(credentialSub == after.0)
-            #expect(try await books.apply() == .init())
+            #expect(try await books.apply().run == .init())
         }
     }
 
@@ -144,16 +144,20 @@ import Testing
         }
     }
 
-    /// Why the transfer cannot be applied as a whole while another session has accounts locked.
-    private func refusalToApply(_ stage: CredentialStage, whileLocked accounts: [UUID]) async throws -> PostgresError {
+    /// Applies the transfer while another session has accounts locked, and returns whom the run left unmoved, and why
+    /// it stopped.
+    private func apply(
+        _ stage: CredentialStage,
+        whileLocked accounts: [UUID]
+    ) async throws -> (unmoved: [UUID], stoppedBy: String?) {
         var books = TransferBooks(pool: stage.pool, transfer: stage.transfer)
         books.lockPatience = .milliseconds(100)
-        return try await PostgresError.expected { [books] in
-            try await stage.admin.withTransaction { connection in
-                try connection.execute("select from auth.users where id = any(\(accounts)) for update")
-                return try await books.apply()
-            }
+        let (run, unmoved) = try await stage.admin.withTransaction { [books] connection in
+            try connection.execute("select from auth.users where id = any(\(accounts)) for update")
+            return try await books.apply()
         }
+        for account in unmoved { #expect(account.error.sqlState == .lockNotAvailable) }
+        return (unmoved.map(\.user), run.stoppedBy)
     }
 
     /// The account's copy is of the identity that signed in last: another provider's stays as it is, and so does what is
@@ -171,7 +175,7 @@ import Testing
                 """
             )
             try await recordExchange(of: anna, stage)
-            #expect(try await TransferBooks(pool: stage.pool, transfer: stage.transfer).apply().done == 1)
+            #expect(try await TransferBooks(pool: stage.pool, transfer: stage.transfer).apply().run.done == 1)
             #expect(try await identity(anna, stage).0 == "003.new")
             let isRight = try await stage.value(
                 """
@@ -213,7 +217,7 @@ import Testing
             )
             let books = TransferBooks(pool: stage.pool, transfer: stage.transfer)
             #expect(try await books.status().seen == 1)
-            #expect(try await books.apply().done == 1)
+            #expect(try await books.apply().run.done == 1)
             #expect(try await books.status().seen == 0)
             let (address, forwarding) = try await stage.admin.withConnection { connection in
                 try connection.one(
@@ -251,11 +255,11 @@ import Testing
         try await CredentialStage.with { stage in
             let people = [try await stage.signUp(), try await stage.signUp()]
             try await recordExchanges(of: people, stage)
-            let error = try await refusalToApply(stage, whileLocked: [people[0].id])
-            #expect(error.sqlState == .lockNotAvailable)
+            let (unmoved, reason) = try await apply(stage, whileLocked: [people[0].id])
+            #expect(unmoved == [people[0].id] && reason == nil)
             #expect(try await identity(people[0], stage).0 == people[0].sub)
             #expect(try await identity(people[1], stage).0 == "new " + people[1].sub)
-            #expect(try await TransferBooks(pool: stage.pool, transfer: stage.transfer).apply().done == 1)
+            #expect(try await TransferBooks(pool: stage.pool, transfer: stage.transfer).apply().run.done == 1)
             #expect(try await identity(people[0], stage).0 == "new " + people[0].sub)
         }
     }
@@ -267,8 +271,10 @@ import Testing
             try await recordExchanges(of: people, stage)
             try await stage.refuse("auth.identities", "update", of: people[0])
             let books = TransferBooks(pool: stage.pool, transfer: stage.transfer)
-            let error = try await PostgresError.expected { try await books.apply() }
-            #expect(error.sqlState == .foreignKeyViolation)
+            let (run, unmoved) = try await books.apply()
+            #expect(run.done == 1 && run.stoppedBy == nil)
+            #expect(unmoved.map(\.user) == [people[0].id])
+            #expect(unmoved.first?.error.sqlState == .foreignKeyViolation)
             #expect(try await identity(people[0], stage).0 == people[0].sub)
             #expect(try await identity(people[1], stage).0 == "new " + people[1].sub)
         }
@@ -282,10 +288,23 @@ import Testing
             try await recordExchanges(of: people, stage)
             let free = [people[11], people[22]]
             let locked = people.map(\.id).filter { !free.map(\.id).contains($0) }
-            let error = try await refusalToApply(stage, whileLocked: locked)
-            #expect(error.sqlState == .lockNotAvailable)
+            let (unmoved, reason) = try await apply(stage, whileLocked: locked)
+            #expect(unmoved == locked && reason == nil)
             for person in free { #expect(try await identity(person, stage).0 == "new " + person.sub) }
             #expect(try await TransferBooks(pool: stage.pool, transfer: stage.transfer).status().applied == 2)
+        }
+    }
+
+    /// A run stops if more than twenty accounts in a row cannot be moved, and leaves the rest as it is.
+    @Test func tooManyLockedAccountsInARowEndTheRun() async throws {
+        try await CredentialStage.with { stage in
+            var people: [CredentialStage.Person] = []
+            for _ in 0..<22 { people.append(try await stage.signUp(credential: false)) }
+            try await recordExchanges(of: people, stage)
+            let locked = people.dropLast().map(\.id)
+            let (unmoved, reason) = try await apply(stage, whileLocked: locked)
+            #expect(unmoved == locked && reason?.contains("more than 20") == true)
+            #expect(try await TransferBooks(pool: stage.pool, transfer: stage.transfer).status().applied == 0)
         }
     }
 
@@ -298,20 +317,20 @@ import Testing
             // Long enough to release the second while the first is tried again.
             books.lockPatience = .seconds(1)
             let third: Statement = "select state from accountctl.apple_transfers where user_id = \(people[2].id)"
-            let error = try await PostgresError.expected {
-                try await stage.admin.withTransaction { [books] connection in
-                    try connection.execute("select from auth.users where id = \(people[0].id) for update")
-                    try connection.execute("savepoint second")
-                    try connection.execute("select from auth.users where id = \(people[1].id) for update")
-                    let run = Task { try await books.apply() }
-                    try await eventually("both are passed") {
-                        try await stage.pool.withConnection { try $0.one(third, as: String.self) } == "applied"
-                    }
-                    try connection.execute("rollback to savepoint second")
-                    return try await run.value
+            let (run, unmoved) = try await stage.admin.withTransaction { [books] connection in
+                try connection.execute("select from auth.users where id = \(people[0].id) for update")
+                try connection.execute("savepoint second")
+                try connection.execute("select from auth.users where id = \(people[1].id) for update")
+                let applying = Task { try await books.apply() }
+                try await eventually("both are passed") {
+                    try await stage.pool.withConnection { try $0.one(third, as: String.self) } == "applied"
                 }
+                try connection.execute("rollback to savepoint second")
+                return try await applying.value
             }
-            #expect(error.sqlState == .lockNotAvailable)
+            #expect(run.done == 2)
+            #expect(unmoved.map(\.user) == [people[0].id])
+            #expect(unmoved.first?.error.sqlState == .lockNotAvailable)
             #expect(try await identity(people[0], stage).0 == people[0].sub)
             #expect(try await identity(people[1], stage).0 == "new " + people[1].sub)
         }
@@ -345,7 +364,7 @@ import Testing
             var conflict = TeamTransfer.Run()
             conflict.conflicts = 1
             #expect(try await books.foresee() == conflict)
-            #expect(try await books.apply() == conflict)
+            #expect(try await books.apply().run == conflict)
             #expect(try await identity(anna, stage).0 == anna.sub)
             #expect(try await books.status().conflict == 1)
             let told = TransferBooks.Conflict(user: anna.id, reason: .secondAccount, other: other.id)

@@ -43,7 +43,7 @@ import Testing
             let signedIn = try await stage.value("select updated_at from auth.identities", as: Date.self)
             try await stage.link("002.other", to: anna, first: otherIsOlder)
             try await exchanged(anna, oldSub: anna.sub, newSub: "003.new", stage)
-            #expect(try await TransferBooks(pool: stage.pool, transfer: stage.transfer).apply().done == 1)
+            #expect(try await TransferBooks(pool: stage.pool, transfer: stage.transfer).apply().run.done == 1)
             let expected = otherIsOlder ? ["002.other", "003.new"] : ["003.new", "002.other"]
             #expect(try await subs(anna, stage) == expected)
             #expect(try await stage.value(Self.credentialSub, as: String.self) == "003.new")
@@ -67,15 +67,15 @@ import Testing
             let books = TransferBooks(pool: stage.pool, transfer: stage.transfer)
             var conflict = TeamTransfer.Run()
             conflict.conflicts = 1
-            #expect(try await books.apply() == conflict)
+            #expect(try await books.apply().run == conflict)
             #expect(try await subs(anna, stage) == ["002.other", anna.sub])
             let reason = try await stage.value("select reason from accountctl.apple_transfers", as: String.self)
             #expect(reason == "several_apple_identities")
             // Once an operator has decided, the transfer is applied.
             try await stage.sql("delete from auth.identities where provider_id = '002.other'")
-            #expect(try await books.apply().done == 1)
+            #expect(try await books.apply().run.done == 1)
             #expect(try await subs(anna, stage) == ["003.new"])
-            #expect(try await books.apply() == .init())
+            #expect(try await books.apply().run == .init())
         }
     }
 
@@ -89,7 +89,7 @@ import Testing
             try await stage.link("003.new", to: anna, first: false)
             try await exchanged(anna, oldSub: isKnown ? anna.sub : nil, newSub: "003.new", stage)
             let books = TransferBooks(pool: stage.pool, transfer: stage.transfer)
-            #expect(try await books.apply().done == 1)
+            #expect(try await books.apply().run.done == 1)
             #expect(try await subs(anna, stage) == ["003.new"])
             #expect(try await stage.value(Self.credentialSub, as: String.self) == "003.new")
             var expected = TeamTransfer.Status()

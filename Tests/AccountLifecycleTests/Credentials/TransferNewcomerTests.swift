@@ -33,13 +33,13 @@ import Testing
             (expected.newcomers, expected.exchanged) = (2, 1)
             #expect(try await books.status() == expected)
 
-            #expect(try await books.apply().conflicts == 1)
+            #expect(try await books.apply().run.conflicts == 1)
             (expected.exchanged, expected.conflict) = (0, 1)
             #expect(try await books.status() == expected)
 
             // The other account then appears to belong to the former team.
             try await stage.sql("update auth.identities set provider_id = '003.other' where user_id = \(other.id)")
-            #expect(try await books.apply().done == 1)
+            #expect(try await books.apply().run.done == 1)
             (expected.waiting, expected.newcomers, expected.conflict, expected.applied) = (1, 1, 0, 1)
             #expect(try await books.status() == expected)
         }

@@ -26,7 +26,7 @@ import Testing
                 )
                 """
             )
-            #expect(try await TransferBooks(pool: stage.pool, transfer: transfer).apply().done == 1)
+            #expect(try await TransferBooks(pool: stage.pool, transfer: transfer).apply().run.done == 1)
             try await stage.drive(request)
             #expect(try await stage.state(request) == "residue")
             let found = try await stage.situation(request)?.findings?.map(\.column)

@@ -274,5 +274,50 @@ struct TransferProcessTests {
         }
     }
 
+    @Test("Apply names whom it could not move, and why; a refusal decides its exit code before a lock does")
+    func unmoved() async throws {
+        try await AppleProgram.with { program in
+            let refused = try await program.signUp(credential: false)
+            let locked = try await program.signUp(credential: false)
+            let free = try await program.signUp(credential: false)
+            for person in [refused, locked, free] {
+                try await program.database.psql(
+                    """
+                    insert into accountctl.apple_transfers
+                        (user_id, client_id, target_team, transfer_identifier, new_sub, state)
+                    values (
+                        '\(person.id)', '\(AppleProgram.clientID)', '\(Self.recipient)', 't', 'new \(person.sub)', 'exchanged'
+                    )
+                    """
+                )
+            }
+            // What the server says of a row that another session holds locked.
+            try await program.database.psql(
+                """
+                create function public.refuse() returns trigger language plpgsql as $$
+                begin
+                    if new.user_id = '\(refused.id)' then
+                        raise 'this one stays' using hint = 'Ask the web team.';
+                    end if;
+                    raise lock_not_available;
+                end $$;
+                create trigger refuse before update on accountctl.apple_transfers for each row
+                    when (new.user_id <> '\(free.id)') execute function public.refuse();
+                """
+            )
+            let applied = try await transfer(program, "apply", "--confirm", AppleProgram.clientID, "--json", "moved")
+            #expect(applied.status == 1 && applied.output == "{\n  \"moved\": 1\n}\n", "\(applied)")
+            for part in [
+                "2 accounts could not be moved\n", "\(refused.id): this one stays\n", "\(locked.id): another session",
+                "Ask the web team.",
+            ] {
+                #expect(applied.errors.contains(part), "\(part): \(applied)")
+            }
+            try await program.database.psql("delete from auth.users where id = '\(refused.id)'")
+            let again = try await transfer(program, "apply", "--confirm", AppleProgram.clientID)
+            #expect(again.status == 75 && again.errors.contains("1 account could not be moved\n"), "\(again)")
+        }
+    }
+
     private static let identities = "select string_agg(provider_id, ' ' order by user_id) from auth.identities"
 }
