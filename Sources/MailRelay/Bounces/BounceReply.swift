@@ -117,12 +117,13 @@ package struct BounceReply: Sendable, Hashable {
         guard let diagnostic = fields["diagnostic-code"] else { return nil }
         /// The value after "smtp;", "rfc822;" or "dns;".
         ///
-        /// Some mailers leave the type out, and the reply itself may hold a semicolon: a type is a single word.
+        /// Some mailers leave the type out, and the reply itself may hold a semicolon: a type is a single word that
+        /// begins with a letter.
         func value(_ text: String?) -> String? {
             guard let text else { return nil }
-            guard let semicolon = text.firstIndex(of: ";"),
-                !Array(text[..<semicolon].utf8)[...].trimmed.contains(where: \.isWhiteSpace)
-            else { return text }
+            guard let semicolon = text.firstIndex(of: ";") else { return text }
+            let type = Array(text[..<semicolon].utf8)[...].trimmed
+            guard type.first?.isLetter != false, !type.contains(where: \.isWhiteSpace) else { return text }
             return String(decoding: Array(text[text.index(after: semicolon)...].utf8)[...].trimmed, as: UTF8.self)
         }
         self.init(

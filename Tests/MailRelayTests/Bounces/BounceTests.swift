@@ -164,11 +164,13 @@ struct BounceTests {
             "Final-Recipient: rfc822; abc@privaterelay.appleid.com\nStatus: 5.1.1\n"
             + "Diagnostic-Code: 550 5.1.1 <bounce@send.app.test>: unauthorized sender; see https://app.test\n\n"
             + "Final-Recipient: rfc822 ; def@privaterelay.appleid.com\n"
-            + "Diagnostic-Code: smtp ; 550 5.1.1 user not found; see https://app.test\n"
+            + "Diagnostic-Code: smtp ; 550 5.1.1 user not found; see https://app.test\n\n"
+            + "Final-Recipient: rfc822; ghi@privaterelay.appleid.com\nDiagnostic-Code: 550; user not found\n"
         let replies = BounceReply.replies(in: message.utf8)
-        #expect(replies.map { BounceExplanation($0).code } == [.unauthorizedSender, .userNotFound])
-        #expect(replies.map(\.status) == [550, 550])
-        #expect(replies.map(\.recipient) == ["abc@privaterelay.appleid.com", "def@privaterelay.appleid.com"])
+        #expect(replies.map { BounceExplanation($0).code } == [.unauthorizedSender, .userNotFound, .userNotFound])
+        #expect(replies.map(\.status) == [550, 550, 550])
+        let recipients: [String?] = ["abc", "def", "ghi"].map { $0 + "@privaterelay.appleid.com" }
+        #expect(replies.map(\.recipient) == recipients)
     }
 
     @Test("an indented line after an empty one does not join two recipients")
