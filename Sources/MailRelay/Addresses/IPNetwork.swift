@@ -18,6 +18,13 @@ package enum IPNetwork: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
+    /// Whether the range holds every address of its family.
+    var isWholeFamily: Bool {
+        switch self {
+        case .v4(_, let length), .v6(_, let length): length == 0
+        }
+    }
+
     /// The lowest address of the range.
     package var first: IPAddress {
         switch self {

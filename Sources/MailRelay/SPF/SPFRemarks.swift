@@ -5,10 +5,8 @@ enum SPFRemarks {
         let domain = tree.root.domain
         let seen = [RecordData.quoted(tree.root.strings)]
         var findings: [Finding] = []
-        if let open = record.openDirective {
-            findings.append(
-                Finding(.spfAnyone, at: domain, "“\(record.shown(open))” lets everyone send", seen: seen)
-            )
+        if let term = tree.root.everyone {
+            findings.append(Finding(.spfAnyone, at: domain, "“\(term)” lets everyone send", seen: seen))
         }
         let all = record.directives.firstIndex { $0.mechanism == .all }
         if let all {
@@ -56,7 +54,7 @@ enum SPFRemarks {
     private static func inherited(_ node: SPFTree.Node, from domain: DomainName) -> Finding? {
         switch node.content {
         case .policy:
-            guard node.letsAnyoneSend else { return nil }
+            guard node.everyone != nil else { return nil }
             return Finding(
                 .spfAnyone,
                 at: node.domain,

@@ -21,6 +21,8 @@ struct SPFTree: Sendable {
         let voids: (v4: [Question], v6: [Question])
         /// The ranges that `ip4`, `ip6`, `a` and `mx` terms permit.
         let networks: [IPNetwork]
+        /// The first term that permits every sender, at least of IPv4 or of IPv6; nil if there is none.
+        let everyone: String?
         /// Terms whose meaning depends on the sender.
         let openTerms: [String]
         /// Lookups of this record's own terms that DNS did not answer.
@@ -76,7 +78,8 @@ struct SPFTree: Sendable {
 
     /// Whether the whole tree was read and permits no sender.
     var letsNobodySend: Bool {
-        gaps.isEmpty && !isCut && nodes.allSatisfy { $0.networks.isEmpty && $0.openTerms.isEmpty && !$0.letsAnyoneSend }
+        gaps.isEmpty && !isCut
+            && nodes.allSatisfy { $0.networks.isEmpty && $0.openTerms.isEmpty && $0.everyone == nil }
     }
 
     /// The number of terms in the whole tree that cause lookups, which is the cost of a sender that matches nothing.
@@ -94,29 +97,9 @@ extension SPFTree.Node {
     }
 }
 
-extension SPFTree.Node {
-    /// Whether the policy permits every sender, at least of IPv4 or of IPv6.
-    var letsAnyoneSend: Bool {
-        guard case .policy(let record) = content, isSending else { return false }
-        return record.openDirective != nil
-    }
-}
-
 extension SPFRecord {
     /// Whether a directive matches every sender.
     var hasAll: Bool { directives.contains { $0.mechanism == .all } }
-
-    /// The first directive that permits every sender, at least of IPv4 or of IPv6; nil if there is none.
-    var openDirective: SPFDirective? {
-        reached.first { directive in
-            guard directive.result == .pass else { return false }
-            return switch directive.mechanism {
-            case .all: true
-            case .ip(.v4(_, let length)), .ip(.v6(_, let length)): length == 0
-            case .include, .a, .mx, .ptr, .exists: false
-            }
-        }
-    }
 
     /// The directives up to the first that matches every sender; those after it are never evaluated.
     var reached: ArraySlice<SPFDirective> {

@@ -103,6 +103,7 @@ struct SPFTreeReader<Source: Resolver>: Sendable {
             isSending: isSending,
             voids: (survey.voids4, survey.voids6),
             networks: survey.networks,
+            everyone: survey.everyone,
             openTerms: survey.openTerms,
             unanswered: survey.unanswered,
             strings: found.strings,
@@ -140,6 +141,7 @@ struct SPFTreeReader<Source: Resolver>: Sendable {
         var voids4: [Question] = []
         var voids6: [Question] = []
         var networks: [IPNetwork] = []
+        var everyone: String?
         var openTerms: [String] = []
         var unanswered: [SPFTree.Unanswered] = []
 
@@ -150,10 +152,11 @@ struct SPFTreeReader<Source: Resolver>: Sendable {
             _ reading: inout Reading
         ) async {
             let sends = isSending && directive.result == .pass
-            func noteOpen() { if sends { openTerms.append(record.shown(directive)) } }
+            let term = record.shown(directive)
+            func noteOpen() { if sends { openTerms.append(term) } }
             switch directive.mechanism {
-            case .all: break
-            case .ip(let network): if sends { networks.append(network) }
+            case .all: if sends { everyone = everyone ?? term }
+            case .ip(let network): if sends { permit(network, by: term) }
             case .include(let spec): if spec.hasMacros { noteOpen() }
             case .exists, .ptr: noteOpen()
             case .a(let spec, let lengths):
@@ -161,7 +164,7 @@ struct SPFTreeReader<Source: Resolver>: Sendable {
                     noteOpen()
                     return
                 }
-                await addAddresses(of: target, lengths, sends: sends, &reading)
+                await addAddresses(of: target, lengths, by: term, sends: sends, &reading)
             case .mx(let spec, let lengths):
                 guard let target = record.name(spec, at: domain) else {
                     noteOpen()
@@ -177,7 +180,7 @@ struct SPFTreeReader<Source: Resolver>: Sendable {
                 guard case .records(let answer) = outcome else { return }
                 for case .mx(_, let exchange) in answer.records.prefix(SPFEvaluator<Source>.nameLimit)
                 where !exchange.isRoot {
-                    await addAddresses(of: exchange, lengths, sends: sends, &reading)
+                    await addAddresses(of: exchange, lengths, by: term, sends: sends, &reading)
                 }
             }
         }
@@ -185,6 +188,7 @@ struct SPFTreeReader<Source: Resolver>: Sendable {
         private mutating func addAddresses(
             of name: DomainName,
             _ lengths: SPFPrefixLengths,
+            by term: String,
             sends: Bool,
             _ reading: inout Reading
         ) async {
@@ -197,10 +201,15 @@ struct SPFTreeReader<Source: Resolver>: Sendable {
                 if outcome.isTemporary { unanswered.append(.init(question: question, outcome: outcome)) }
                 guard sends, case .records(let answer) = outcome else { continue }
                 for record in answer.records {
-                    if case .a(let address) = record { networks.append(.v4(address, length: lengths.v4)) }
-                    if case .aaaa(let address) = record { networks.append(.v6(address, length: lengths.v6)) }
+                    if case .a(let address) = record { permit(.v4(address, length: lengths.v4), by: term) }
+                    if case .aaaa(let address) = record { permit(.v6(address, length: lengths.v6), by: term) }
                 }
             }
+        }
+
+        private mutating func permit(_ network: IPNetwork, by term: String) {
+            networks.append(network)
+            if network.isWholeFamily { everyone = everyone ?? term }
         }
     }
 }
@@ -221,6 +230,7 @@ extension SPFTree.Node {
             isSending: false,
             voids: ([], []),
             networks: [],
+            everyone: nil,
             openTerms: [],
             unanswered: [],
             strings: strings,
