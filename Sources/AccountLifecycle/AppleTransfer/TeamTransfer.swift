@@ -18,7 +18,7 @@ package struct TeamTransfer: Sendable, Hashable {
     }
 
     /// The progress of a transfer, in accounts.
-    package struct Status: Codable, Sendable, Hashable {
+    package struct Status: Sendable, Hashable {
         /// Accounts with an Apple identity that have no transfer identifier yet.
         ///
         /// This includes accounts created between the transfer and its first exchange, since nothing distinguishes them
@@ -48,7 +48,7 @@ package struct TeamTransfer: Sendable, Hashable {
     }
 
     /// The results of a run, and why it ended.
-    package struct Run: Codable, Sendable, Hashable {
+    package struct Run: Sendable, Hashable {
         /// Done.
         package var done = 0
         /// Recorded as refused and skipped.
@@ -65,7 +65,7 @@ package struct TeamTransfer: Sendable, Hashable {
     /// A line of the file that the sending team gives to the recipient.
     ///
     /// It holds no old subs and addresses, which are not meant for the recipient.
-    package struct Line: Codable, Sendable, Hashable {
+    package struct Line: Decodable, Sendable, Hashable {
         /// The account's id.
         package let user: UUID
         /// Apple's identifier for the user during the transfer.

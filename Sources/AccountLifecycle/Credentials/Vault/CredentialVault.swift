@@ -4,7 +4,7 @@ package import Sealing
 /// The sealed credentials as a whole: which keys they need, and how they are moved to a new key while workers run.
 package struct CredentialVault: Sendable {
     /// How much a key seals.
-    package struct KeyUse: Sendable, Hashable, Codable {
+    package struct KeyUse: Sendable, Hashable {
         /// The key's name.
         package let key: String
         /// Credentials of existing accounts.
@@ -28,7 +28,7 @@ package struct CredentialVault: Sendable {
     }
 
     /// What a rotation did.
-    package struct Rotation: Sendable, Hashable, Codable {
+    package struct Rotation: Sendable, Hashable {
         /// Credentials of existing accounts that were moved to the newest key.
         package var credentials = 0
         /// Credentials of erased accounts, still to be revoked, that were moved to the newest key.
