@@ -28,7 +28,8 @@ extension DMARCCheck.Result {
         var findings: [Finding] = []
         let spfCounts = spf != false && paths.spf != .broken
         let dkimCounts = dkim != false && paths.keys != .broken
-        if !spfCounts, !dkimCounts, policy != .none {
+        let isUnaligned = !spfCounts && !dkimCounts && policy != .none
+        if isUnaligned {
             findings.append(
                 Finding(
                     .dmarcNotAligned,
@@ -49,7 +50,9 @@ extension DMARCCheck.Result {
             findings.append(Finding(.dmarcUnknown, .advice, at: domain, summary))
         }
         let relaxed = [stream.envelopeDomain, stream.signingDomain].contains { $0 != stream.fromDomain }
-        if relaxed, [from, envelope, signing].contains(where: \.restsOnTreeWalk) {
+        if relaxed && [from, envelope, signing].contains(where: \.restsOnTreeWalk)
+            || isUnaligned && mayAlignBySuffixList(record, paths)
+        {
             findings.append(
                 Finding(
                     .dmarcSuffixList,
@@ -60,6 +63,14 @@ extension DMARCCheck.Result {
             )
         }
         return findings
+    }
+
+    /// Whether a path that passes may belong to the From domain's organisation by the old suffix list, though it does
+    /// not by tree walk: without the list, domains that share two labels may.
+    private func mayAlignBySuffixList(_ record: DMARCRecord, _ paths: Alignment) -> Bool {
+        let shared = stream.fromDomain.suffix(labels: 2)
+        return !record.strictSPF && paths.spf != .broken && stream.envelopeDomain.isWithin(shared)
+            || !record.strictDKIM && paths.keys != .broken && stream.signingDomain.isWithin(shared)
     }
 
     private static func word(_ aligned: Bool?) -> String {

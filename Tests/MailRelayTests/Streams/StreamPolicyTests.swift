@@ -25,6 +25,7 @@ struct StreamPolicyTests {
         #expect(refused.verdict.spf == .ok && refused.verdict.dkim == .broken)
         #expect(refused.verdict.reachable == .no && refused.conclusion == .broken)
         #expect(refused.findings.first { $0.code == .dmarcNotAligned }?.severity == .broken)
+        #expect(!refused.findings.contains { $0.code == .dmarcSuffixList })
 
         // The policy was read: the silent names above it could only determine the organisational domains, and the From
         // and envelope domains share none.
@@ -74,6 +75,26 @@ struct StreamPolicyTests {
         let unknown = try await foreign("r", and: own)
         #expect(unknown.verdict.reachable == .yes)
         #expect(unknown.findings.first { $0.code == .dmarcUnknown }?.subject == "test", "\(unknown.findings)")
+    }
+
+    @Test("paths that belong to the From domain by the old suffix list alone do not count, and that is told of")
+    func suffixList() async throws {
+        func own(_ alignment: String) async throws -> StreamReport {
+            let zone = StreamTests.healthy.replacing("_dmarc.app.test", with: "_dmarc.news.app.test")
+                .replacing("p=reject", with: "p=reject; aspf=\(alignment); adkim=\(alignment)")
+            return try await StreamTests.report(zone + "news.app.test MX 10 mx.app.test") { stream in
+                stream.fromDomain = StreamTests.name("news.app.test")
+                stream.signingDomain = StreamTests.name("app.test")
+                stream.registration = .names([StreamTests.name("news.app.test"), StreamTests.name("send.app.test")])
+            }
+        }
+        let relaxed = try await own("r")
+        #expect(relaxed.verdict.reachable == .no)
+        #expect(relaxed.findings.contains { $0.code == .dmarcNotAligned }, "\(relaxed.findings)")
+        #expect(relaxed.findings.contains { $0.code == .dmarcSuffixList }, "\(relaxed.findings)")
+        let strict = try await own("s")
+        #expect(strict.verdict.reachable == .no)
+        #expect(!strict.findings.contains { $0.code == .dmarcSuffixList }, "\(strict.findings)")
     }
 
     @Test("mail that a policy has refused stays refused while DNS does not answer for the policy")
