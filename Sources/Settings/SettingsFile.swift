@@ -1,3 +1,5 @@
+import Sealing
+
 /// The parsed text of a settings file.
 ///
 /// ```
@@ -122,11 +124,6 @@ struct SettingsFile: Sendable, Equatable {
     }
 
     private static func trimmed(_ text: Substring) -> Substring {
-        func isBlank(_ character: Character) -> Bool { character == " " || character == "\t" || character == "\r" }
-        guard let first = text.firstIndex(where: { !isBlank($0) }), let last = text.lastIndex(where: { !isBlank($0) })
-        else {
-            return ""
-        }
-        return text[first...last]
+        text.trimming { $0 == " " || $0 == "\t" || $0 == "\r" }
     }
 }

@@ -66,8 +66,8 @@ extension ApplePrivateKey {
     private static let marker = "-----BEGIN "
 
     private static func parse(_ text: String, mayBeEncoded: Bool) throws(Problem) -> P256.Signing.PrivateKey {
-        let text = text.replacing("\\r", with: "").replacing("\\n", with: "\n")
-            .replacing("\u{FEFF}", with: "").trimming { $0.isWhitespace || $0 == "\"" || $0 == "'" }
+        let plain = text.replacing("\\r", with: "").replacing("\\n", with: "\n").replacing("\u{FEFF}", with: "")
+        let text = String(plain.trimming { $0.isWhitespace || $0 == "\"" || $0 == "'" })
         guard !text.isEmpty else { throw .empty }
         if let begin = text.firstRange(of: marker) {
             return try parsePEM(text[begin.upperBound...])
@@ -115,14 +115,5 @@ extension ApplePrivateKey {
         if (try? P256.Signing.PublicKey(derRepresentation: der)) != nil { throw .publicKey }
         if contains(secg) || contains(ed25519) { throw .otherCurve }
         throw otherwise
-    }
-}
-
-extension String {
-    fileprivate func trimming(_ isEdge: (Character) -> Bool) -> String {
-        guard let first = firstIndex(where: { !isEdge($0) }), let last = lastIndex(where: { !isEdge($0) }) else {
-            return ""
-        }
-        return String(self[first...last])
     }
 }

@@ -91,10 +91,8 @@ extension CommandContext {
     func operatorName(_ given: String?) throws -> String {
         // A variable made from a file, such as a Kubernetes secret, often ends with a line end.
         func name(_ text: String?) -> String? {
-            guard let text, let first = text.firstIndex(where: { !$0.isWhitespace }),
-                let last = text.lastIndex(where: { !$0.isWhitespace })
-            else { return nil }
-            return String(text[first...last])
+            guard let trimmed = text?.trimming(while: \.isWhitespace), !trimmed.isEmpty else { return nil }
+            return String(trimmed)
         }
         if let given = name(given) { return given }
         let variable = "ACCOUNTCTL_OPERATOR"

@@ -1,3 +1,5 @@
+import Sealing
+
 #if canImport(FoundationEssentials)
     package import FoundationEssentials
 #else
@@ -47,7 +49,8 @@ package struct LookupTerm: Sendable, Hashable {
     ///   - kind: the kind, if it was given explicitly; nil for every kind that the text fits.
     ///   - comparison: how it is compared, which decides how short a part of a value may be.
     package init?(_ text: String, as kind: LookupKind? = nil, compared comparison: LookupComparison = .exact) {
-        let trimmed = Self.trimmed(text)
+        // Files from other machines begin with a byte order mark.
+        let trimmed = String(text.trimming { $0.isWhitespace || $0 == "\u{FEFF}" })
         guard !trimmed.isEmpty, !trimmed.unicodeScalars.contains("\u{0}") else { return nil }
         self.text = trimmed
         self.kind = kind
@@ -171,14 +174,5 @@ package struct LookupTerm: Sendable, Hashable {
         let rest = text.hasPrefix("#") ? text.dropFirst() : Substring(text)
         guard rest.allSatisfy({ $0.isASCII && $0.isNumber }) else { return nil }
         return Int64(rest).flatMap { $0 > 0 ? $0 : nil }
-    }
-
-    /// Trims whitespace, and also a byte order mark, with which files from other machines begin.
-    private static func trimmed(_ text: String) -> String {
-        func isBlank(_ character: Character) -> Bool { character.isWhitespace || character == "\u{FEFF}" }
-        guard let first = text.firstIndex(where: { !isBlank($0) }),
-            let last = text.lastIndex(where: { !isBlank($0) })
-        else { return "" }
-        return String(text[first...last])
     }
 }
