@@ -28,8 +28,8 @@ package struct KeyRing: Sendable {
     package init(fileText text: Secret<String>) throws(KeyRingProblems) {
         var problems: [KeyRingProblems.Problem] = []
         var keys: [(Int, SealingKey)] = []
-        // Editors on Windows write a byte order mark, which would become part of the first key's id.
-        let lines = text.reveal().drop { $0 == "\u{FEFF}" }
+        // The mark would become part of the first key's id.
+        let lines = text.reveal().drop { $0 == .byteOrderMark }
             .split(omittingEmptySubsequences: false) { $0.isNewline }
         for (index, line) in lines.enumerated() {
             let line = line.split(whereSeparator: \.isWhitespace).joined(separator: " ")

@@ -29,9 +29,8 @@ struct SettingsFile: Sendable, Equatable {
     /// Parses a whole file; each unreadable line becomes a problem.
     init(text: String, path: String) {
         var section = ""
-        // Editors on Windows write a byte order mark and end lines with CR LF, which Swift treats as one character
-        // different from LF.
-        let lines = text.drop { $0 == "\u{FEFF}" }
+        // Editors on Windows end lines with CR LF, which Swift treats as one character different from LF.
+        let lines = text.drop { $0 == .byteOrderMark }
             .split(omittingEmptySubsequences: false) { $0 == "\n" || $0 == "\r\n" }
         for (offset, line) in lines.enumerated() {
             let source = SettingsSource.file(path: path, line: offset + 1)

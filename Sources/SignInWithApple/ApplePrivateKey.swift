@@ -66,7 +66,7 @@ extension ApplePrivateKey {
     private static let marker = "-----BEGIN "
 
     private static func parse(_ text: String, mayBeEncoded: Bool) throws(Problem) -> P256.Signing.PrivateKey {
-        let plain = text.replacing("\\r", with: "").replacing("\\n", with: "\n").replacing("\u{FEFF}", with: "")
+        let plain = text.replacing("\\r", with: "").replacing("\\n", with: "\n").filter { $0 != .byteOrderMark }
         let text = String(plain.trimming { $0.isWhitespace || $0 == "\"" || $0 == "'" })
         guard !text.isEmpty else { throw .empty }
         if let begin = text.firstRange(of: marker) {

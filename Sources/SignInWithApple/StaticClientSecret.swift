@@ -72,8 +72,7 @@ package struct StaticClientSecret: Sendable, Hashable {
     /// The text comes from Supabase's settings. Only the length of the signature is checked, since more would require the
     /// key.
     package static func inspect(_ text: Secret<String>, now: Date) -> Inspection {
-        // A file may begin with a byte order mark, as PowerShell and some editors write it.
-        let value = text.reveal().filter { !$0.isWhitespace && $0 != "\u{FEFF}" }
+        let value = text.reveal().filter { !$0.isWhitespace && $0 != .byteOrderMark }
         if let secret = StaticClientSecret(token: value, now: now) { return .clientSecret(secret) }
         if (try? ApplePrivateKey(parsing: text)) != nil || text.reveal().contains("PRIVATE KEY") { return .privateKey }
         return .notASecret

@@ -1,3 +1,5 @@
+import Sealing
+
 #if canImport(Glibc)
     import Glibc
 #else
@@ -32,7 +34,7 @@ enum InputLines {
         func end() throws {
             number += 1
             if line.last == UInt8(ascii: "\r") { line.removeLast() }
-            let mark = "\u{FEFF}".utf8
+            let mark = Character.byteOrderMark.utf8
             while line.starts(with: mark) { line.removeFirst(mark.count) }
             try body(number, String(decoding: line, as: UTF8.self), length)
             line.removeAll(keepingCapacity: true)

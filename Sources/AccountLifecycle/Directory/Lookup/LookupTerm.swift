@@ -49,8 +49,7 @@ package struct LookupTerm: Sendable, Hashable {
     ///   - kind: the kind, if it was given explicitly; nil for every kind that the text fits.
     ///   - comparison: how it is compared, which decides how short a part of a value may be.
     package init?(_ text: String, as kind: LookupKind? = nil, compared comparison: LookupComparison = .exact) {
-        // Files from other machines begin with a byte order mark.
-        let trimmed = String(text.trimming { $0.isWhitespace || $0 == "\u{FEFF}" })
+        let trimmed = String(text.trimming { $0.isWhitespace || $0 == .byteOrderMark })
         guard !trimmed.isEmpty, !trimmed.unicodeScalars.contains("\u{0}") else { return nil }
         self.text = trimmed
         self.kind = kind
