@@ -73,7 +73,7 @@ import Testing
             ("faults", #"{"kind":"delay","delay_seconds":1e30}"#),
             ("faults", #"{"kind":"throttle","requests":1,"per_seconds":1e30}"#),
             ("faults", #"{"kind":"drop","times":-1}"#), ("faults", #"{"kind":"status","status":-5}"#),
-            ("faults", #"{"kind":"empty","status":1000}"#),
+            ("faults", #"{"kind":"empty","status":1000}"#), ("faults", #"{"kind":"html","status":199}"#),
             ("clock", #"{"advance_seconds":-1e30}"#),
             ("storage/access-tokens", #"{"user_id":"a","lifetime_seconds":9223372036854775807}"#),
             (

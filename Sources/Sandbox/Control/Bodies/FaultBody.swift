@@ -52,8 +52,8 @@ struct FaultBody: Decodable {
     }
 
     private func bare() throws -> Fault {
-        if let status, !(100...999).contains(status) {
-            throw SandboxError("status must have three digits, as every status of HTTP")
+        if let status, !(200...999).contains(status) {
+            throw SandboxError("status must be between 200 and 999: after one of 100 to 199, HTTP has another answer")
         }
         return switch kind {
         case .status: .status(try need(status, "status"), body: body ?? "", retryAfter: retryAfter)
