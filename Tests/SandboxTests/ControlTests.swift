@@ -93,6 +93,22 @@ import Testing
         }
     }
 
+    @Test(
+        "A change to a client or a person that Apple does not know is refused",
+        arguments: [
+            ("transfers", #"{"client_id":"com.example.nobody","team_id":"NEWTEAM123"}"#),
+            ("transfers", #"{"client_id":"com.example.app"}"#),
+            ("change-password", #"{"client_id":"com.example.nobody","sub":"a"}"#),
+            ("change-password", #"{"client_id":"com.example.app","sub":"a"}"#),
+        ]
+    )
+    func nothingToChange(_ path: String, _ body: String) async throws {
+        try await Sandbox.with { sandbox async throws in
+            let answer = try await Answer.json(.post, sandbox.baseURL + "/control/apple/" + path, body)
+            #expect(answer.status == 404 && answer["problem"] == "nothing to change")
+        }
+    }
+
     @Test func clientsSignInsAndTheClock() async throws {
         try await Sandbox.with { sandbox async throws in
             let control = sandbox.baseURL + "/control"

@@ -50,13 +50,17 @@ extension AppleSandbox {
     }
 
     /// The person changes their password: refresh tokens die, the consent stays, and no notification is sent.
-    package func changePassword(sub: String, clientID: String) {
-        _ = withPerson(sub, clientID) { state, _, person in
+    ///
+    /// - Returns: whether the team knows the person.
+    @discardableResult
+    package func changePassword(sub: String, clientID: String) -> Bool {
+        let changed: Bool? = withPerson(sub, clientID) { state, _, person in
             for (text, token) in state.refreshTokens where token.person == person {
                 state.refreshTokens[text]?.isDead = true
             }
-            return nil
+            return true
         }
+        return changed ?? false
     }
 
     /// The person deletes their Apple Account: every consent ends.
@@ -100,11 +104,11 @@ extension AppleSandbox {
         }
     }
 
-    private func withPerson(
+    private func withPerson<Result: Sendable>(
         _ sub: String,
         _ clientID: String,
-        _ body: (inout AppleState, AppleClient, Int) -> AppleNotification?
-    ) -> AppleNotification? {
+        _ body: (inout AppleState, AppleClient, Int) -> Result?
+    ) -> Result? {
         state.withLock { state in
             guard
                 let client = state.clients[clientID],

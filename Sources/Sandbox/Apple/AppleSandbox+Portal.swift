@@ -46,20 +46,28 @@ extension AppleSandbox {
     }
 
     /// Starts the transfer of a client to another team; both teams may act for it from now on.
-    package func startTransfer(of clientID: String, to teamID: String) {
+    ///
+    /// - Returns: whether there is such a client.
+    @discardableResult
+    package func startTransfer(of clientID: String, to teamID: String) -> Bool {
         state.withLock { state in
-            guard let client = state.clients[clientID] else { return }
+            guard let client = state.clients[clientID] else { return false }
             state.clients[clientID]?.transfer = AppleTransfer(from: client.teamID, to: teamID)
+            return true
         }
     }
 
     /// The recipient accepts the transfer: it owns the client, and the sixty days begin.
-    package func acceptTransfer(of clientID: String) {
+    ///
+    /// - Returns: whether there is such a transfer.
+    @discardableResult
+    package func acceptTransfer(of clientID: String) -> Bool {
         let now = clock.now
-        state.withLock { state in
-            guard let transfer = state.clients[clientID]?.transfer else { return }
+        return state.withLock { state in
+            guard let transfer = state.clients[clientID]?.transfer else { return false }
             state.clients[clientID]?.transfer?.acceptedAt = now.timeIntervalSince1970
             state.clients[clientID]?.teamID = transfer.to
+            return true
         }
     }
 }

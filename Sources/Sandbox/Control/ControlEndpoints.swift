@@ -102,16 +102,12 @@ struct ControlEndpoints: Sendable {
             }
         case ("POST", "change-password"):
             let body = try decode(PersonBody.self, request)
-            apple.changePassword(sub: body.sub, clientID: body.clientID)
-            return Reply(status: 204)
+            return try done(apple.changePassword(sub: body.sub, clientID: body.clientID))
         case ("POST", "transfers"):
             let body = try decode(TransferBody.self, request)
-            if let team = body.teamID {
-                apple.startTransfer(of: body.clientID, to: team)
-                return try .json(apple.makeKey(teamID: team), status: 201)
-            }
-            apple.acceptTransfer(of: body.clientID)
-            return Reply(status: 204)
+            guard let team = body.teamID else { return try done(apple.acceptTransfer(of: body.clientID)) }
+            guard apple.startTransfer(of: body.clientID, to: team) else { return try done(false) }
+            return try .json(apple.makeKey(teamID: team), status: 201)
         case ("POST", "rotate-keys"):
             let body = request.body.isEmpty ? nil : try decode(RotationBody.self, request)
             try apple.rotateKeys(all: body?.all ?? false)
@@ -137,9 +133,14 @@ struct ControlEndpoints: Sendable {
         _ body: PersonBody,
         _ act: (AppleSandbox, PersonBody) -> AppleNotification?
     ) async throws -> Reply {
-        guard let notification = act(apple, body) else { return try problem(404, "nothing to change") }
+        guard let notification = act(apple, body) else { return try done(false) }
         notifications.enqueue(notification)
-        return Reply(status: 204)
+        return try done(true)
+    }
+
+    /// The answer to a request that changes what Apple knows, if it knows the client and the person.
+    private func done(_ isChanged: Bool) throws -> Reply {
+        try isChanged ? Reply(status: 204) : problem(404, "nothing to change")
     }
 
     private func setFault(_ request: ReceivedRequest) throws -> Reply {
