@@ -147,6 +147,16 @@ struct DeployFilesTests {
         for line in lines { expectIsTaken(line) }
     }
 
+    @Test("The demo takes numbers with zeros before them in base ten")
+    func demoNumbers() async throws {
+        let demo = try AccountctlProcess(
+            ["--users", "09", "--deletions", "010"],
+            program: Repository.path("deploy/demo")
+        )
+        let result = try await demo.result()
+        #expect(result.status == 64 && result.errors.contains("ask for 10 deletions or more"), "\(result)")
+    }
+
     /// Expects that the program parses these words as a command line.
     private func expectIsTaken(_ line: String) {
         let words = line.split(separator: " ").map(String.init)
