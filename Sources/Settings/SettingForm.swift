@@ -1,3 +1,5 @@
+import Sealing
+
 /// The form of a setting's value: how it is parsed, formatted, and described when it is wrong.
 struct SettingForm<Value: Sendable>: Sendable {
     /// The expected form in words, such as `a length of time such as 24h, 1m to 30d`.
@@ -127,17 +129,17 @@ extension SettingForm {
             quotes: form.quotes,
             whenEmpty: "is empty: write [] for an empty list",
             parse: { text in
+                var inner = text.trimming { $0.isWhitespace }
                 // A variable that was left empty must not count as an empty list, which would disable a feature.
-                guard text.contains(where: { $0 != " " }) else { return nil }
-                var inner = Substring(text)
+                guard !inner.isEmpty else { return nil }
                 if inner.hasPrefix("["), inner.hasSuffix("]") { inner = inner.dropFirst().dropLast() }
                 var values: [Element] = []
                 for part in inner.split(separator: ",") {
-                    let item = part.drop { $0 == " " || $0 == "\"" }
-                    let end = item.lastIndex { $0 != " " && $0 != "\"" }
+                    // Also tabs, and the line ends of a variable with one element a line.
+                    let item = part.trimming { $0.isWhitespace || $0 == "\"" }
                     // A bracket without its pair is left from brackets around the list. An IPv6 address has both.
-                    guard let end, item.contains("[") == item.contains("]") else { return nil }
-                    guard let value = form.parse(String(item[...end])) else { return nil }
+                    guard !item.isEmpty, item.contains("[") == item.contains("]") else { return nil }
+                    guard let value = form.parse(String(item)) else { return nil }
                     values.append(value)
                 }
                 return values

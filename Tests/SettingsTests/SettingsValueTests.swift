@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Values of settings")
 struct SettingsValueTests {
-    @Test("An empty value is not an empty list, which is written with brackets", arguments: ["", " "])
+    @Test("An empty value is not an empty list, which is written with brackets", arguments: ["", " ", "\t"])
     func emptyList(_ text: String) {
         for key in ["apple.client_ids", "apple.on_grant_gone", "deletion.kept_buckets"] {
             let variable = SettingsInputs.variable(of: key)
@@ -23,6 +23,15 @@ struct SettingsValueTests {
         #expect(settings.deletion.buckets.isEmpty)
         #expect(settings.mail.resolvers == ["[::1]:53", "::1"])
         #expect(problems.map(\.message) == ["\"\(text)\" is not a list with commas, each a text"])
+    }
+
+    @Test(
+        "A tab or a line end is no part of a list's element",
+        arguments: ["a,\tb", "[a,\n  b\n]", " [\"a\",\t\"b\"]\t"]
+    )
+    func blanksInList(_ text: String) throws {
+        let settings = try Settings(inputs(variables: ["ACCOUNTCTL_DELETION_BUCKETS": text]))
+        #expect(settings.deletion.buckets == ["a", "b"])
     }
 
     @Test("The byte order mark that Windows editors write is not part of the first key")
