@@ -27,6 +27,10 @@ enum PrivateFile {
             guard found.st_mode & S_IFMT != S_IFDIR else {
                 throw CommandError(.usage, "\(path) is a folder", hint: "Name a file in it.")
             }
+            // A new file would take the place of a pipe or a device, even of /dev/null.
+            guard found.st_mode & S_IFMT == S_IFREG else {
+                throw CommandError(.usage, "\(path) is a pipe, a device or a socket", hint: "Name a file.")
+            }
             if !replaces { throw exists(path, advice) }
         }
         let partial = path + ".partial-\(getpid())"

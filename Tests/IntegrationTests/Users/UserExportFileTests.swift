@@ -51,11 +51,14 @@ struct UserExportFileTests {
         }
     }
 
-    @Test("An archive is written neither to a folder nor to standard output")
+    @Test("An archive is written neither to a folder, a pipe nor to standard output")
     func paths() async throws {
         try await OperatorStage.with(accounts: 1) { stage in
+            let pipe = stage.path("pipe")
+            try #require(mkfifo(pipe, 0o600) == 0)
             for (path, said) in [
                 ("-", "cannot be written to a pipe"), ("", "--output"), (stage.folder.path, "is a folder"),
+                (pipe, "is a pipe"),
             ] {
                 let words = ["user", "export", Self.anna, "--without-files", "--force", "--output", path]
                 let result = try await stage.run(words)
