@@ -76,7 +76,9 @@ struct CommandPath {
 
     /// The command of this group with a similar name.
     private func similar(_ name: String) -> [String]? {
-        NearestName.of(name, among: last.shownSubcommands.flatMap { $0.names }).map { ["\(text) \($0)"] }
+        // The parser's own command, which is no subcommand.
+        let own = commands.count == 1 ? ["help"] : []
+        return NearestName.of(name, among: last.shownSubcommands.flatMap { $0.names } + own).map { ["\(text) \($0)"] }
     }
 }
 

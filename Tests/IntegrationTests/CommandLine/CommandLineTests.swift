@@ -22,6 +22,7 @@ struct CommandLineTests {
         arguments: [
             (["migrat", "up"], "Did you mean: accountctl migrate"),
             (["config", "chek"], "Did you mean: accountctl config check"),
+            (["hlep", "user"], "Did you mean: accountctl help\n"),
             (["find", "anna"], "Did you mean: accountctl user find\n"),
             (["delete", "anna"], "Did you mean: accountctl deletion request\n"),
             (["user", "delete", "anna"], "Did you mean: accountctl deletion request\n"),
