@@ -88,7 +88,7 @@ extension Launch {
         let isOfNumber = ["count", "number", "id", "ids"].contains { message.hasSuffix("<\($0)>'") }
         guard isOfNumber, let words = message.firstRange(of: "' is invalid for '") else { return message }
         let value = message[..<words.lowerBound].drop { $0 != "'" }.dropFirst()
-        let digits = value.first == "-" ? value.dropFirst() : value
+        let digits = value.first == "-" || value.first == "+" ? value.dropFirst() : value
         // A whole number that the parser does not take has too many of them.
         let isWhole = !digits.isEmpty && digits.utf8.allSatisfy { (0x30...0x39).contains($0) }
         return message + (isWhole ? ": it is out of bounds" : ": it takes a whole number")

@@ -67,6 +67,7 @@ struct CommandLineTests {
             (["deletion", "list", "--limit", "10x"], "'--limit <count>': it takes a whole number"),
             (["jobs", "show", "abc"], "'<id>': it takes a whole number"),
             (["jobs", "list", "--limit", "99999999999999999999"], "'--limit <count>': it is out of bounds"),
+            (["jobs", "list", "--limit", "+99999999999999999999"], "'--limit <count>': it is out of bounds"),
             (["jobs", "show", "--", "-99999999999999999999"], "'<id>': it is out of bounds"),
             (["jobs", "cancel", "--state", "scheduled"], "Unknown option '--state'"),
             (["jobs", "cancel", "--reason", "x", "abc"], "'<ids>': it takes a whole number"),
