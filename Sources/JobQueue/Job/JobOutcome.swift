@@ -18,8 +18,8 @@ package enum JobOutcome: Sendable, Hashable {
     case snooze(until: Date)
     /// The attempt failed: run again after `after`, or after the wait of the kind's policy, unless the policy discards
     /// the job. A job that must not be discarded and has used up its usual attempts waits at least as long as the
-    /// policy says. If the handler was told to stop because the worker shuts down, the attempt does not count, and the
-    /// job is available at once.
+    /// policy says. If the handler was told to stop because the worker shuts down, the attempt does not count, and
+    /// without `after` the job is available at once.
     case retry(after: Duration? = nil, reason: String)
     /// The work is no longer wanted.
     case cancelled(reason: String)

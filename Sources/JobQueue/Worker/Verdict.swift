@@ -89,9 +89,12 @@ enum Verdict: Sendable, Hashable {
             )
         case .retry(let after, let reason):
             if stop == .cancelRequested { return .end(.cancelled, reason: "cancelled while running") }
-            // As with a thrown error: some handlers return what they catch.
-            if stop == .shutdown { return .release }
-            return failed(reason, after: after, facts)
+            let after = after.map { min(max(.zero, $0), .seconds(longestWait)) }
+            guard stop == .shutdown else { return failed(reason, after: after, facts) }
+            // As with a thrown error: some handlers return what they catch. One that asks for a wait has its reasons,
+            // such as an answer that says when to ask again.
+            guard let after else { return .release }
+            return .giveBack(NextTurn(wait: after, givesAttemptBack: true, failure: facts.failure(reason)))
         }
     }
 
@@ -120,7 +123,6 @@ enum Verdict: Sendable, Hashable {
     private static let longestWait = 3.2e9
 
     private static func failed(_ reason: String, after: Duration?, _ facts: Facts) -> Verdict {
-        let after = after.map { min(max(.zero, $0), .seconds(longestWait)) }
         let decision = facts.retry.decision(
             afterAttempt: Int(facts.attempt),
             override: facts.maxAttempts.map(Int.init),

@@ -48,6 +48,18 @@ import Testing
         #expect(verdict(.success(.discard(reason: "no")), .shutdown) != .release)
     }
 
+    /// The next worker would ask again at once whoever has just said when to.
+    @Test func aWaitThatAHandlerAsksForIsKeptAtAShutdown() {
+        let failure = Verdict.Failure(attempt: 1, error: "asked too often")
+        for retry in [RetryPolicy.never, .exponential(attempts: 3), .withoutLastAttempt(attempts: 1)] {
+            for (after, wait) in [(60, 60), (-1, 0)] {
+                let next = NextTurn(wait: .seconds(wait), givesAttemptBack: true, failure: failure)
+                let outcome = JobOutcome.retry(after: .seconds(after), reason: "asked too often")
+                #expect(verdict(.success(outcome), .shutdown, retry: retry) == .giveBack(next))
+            }
+        }
+    }
+
     @Test func whatIsDoneIsDoneThoughItWasToStop() {
         for stop in [StopReason.shutdown, .cancelRequested, .deadline] {
             #expect(verdict(.success(.completed()), stop) == .end(.completed))
