@@ -31,9 +31,10 @@ import Testing
         return "POST /apple/notifications HTTP/1.1\r\nHost: a\r\nContent-Length: \(length)\r\n\r\n\(body)"
     }
 
-    /// Limits with so little time for a request that no other limit can end it first.
+    /// Limits with so little time for a request that no other limit can end it first, and enough of it for one that is
+    /// sent at once, even on a busy machine.
     private static let hasty = limits {
-        $0.request = .milliseconds(300)
+        $0.request = .seconds(3)
         $0.idle = .seconds(3600)
     }
 
@@ -74,13 +75,13 @@ import Testing
 
     @Test("A connection that waits for its next request longer than a request may take is kept open")
     func idle() async throws {
-        try await withListener(Self.limits { $0.request = .seconds(1) }) { port, told in
+        try await withListener(Self.limits { $0.request = .seconds(3) }) { port, told in
             try await TCPClient.with(port: port) { client in
                 for text in ["first", "second"] {
                     client.send(Self.request(text))
                     #expect(await client.receive()?.hasPrefix("HTTP/1.1 200") == true)
                     // Only the passing of time is tested here, so there is no event to wait for.
-                    try await Task.sleep(for: .seconds(2))
+                    try await Task.sleep(for: .seconds(4))
                 }
             }
             #expect(told.all == ["first", "second"])
