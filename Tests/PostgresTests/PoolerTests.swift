@@ -50,12 +50,12 @@ import Testing
     /// stay on a server process that other clients use.
     @Test func aCallThatMayTakeLongIsAllowedAsLongByTheServer() async throws {
         try await TestDatabase.with(.empty) { database in
-            try await database.psql("alter database \(database.name) set statement_timeout = '300ms'")
+            try await database.psql("alter database \(database.name) set statement_timeout = '1s'")
             try await PgBouncer.with(.transaction, poolSize: 1, to: database.cluster) { bouncer in
                 var configuration = ConnectionConfiguration(conninfo: bouncer.conninfo(database: database.name))
                 configuration.pooler = .transaction
                 try await Connection.with(configuration, logger: .silent) { connection in
-                    let slow: Statement = "select 1 from pg_sleep(0.5)"
+                    let slow: Statement = "select 1 from pg_sleep(1.5)"
                     let long = Duration.seconds(60)
                     let brief = Result { try connection.one(slow, as: Int.self) }
                     #expect(throws: PostgresError.self) { try brief.get() }
@@ -75,7 +75,7 @@ import Testing
                     let isInTransaction = connection.isInTransaction
                     #expect(!isInTransaction)
                     let limit = try connection.one("show statement_timeout", as: String.self)
-                    #expect(limit == "300ms")
+                    #expect(limit == "1s")
                     let later = try await connection.transaction { connection in
                         try connection.one(slow, as: Int.self, deadline: long)
                     }
