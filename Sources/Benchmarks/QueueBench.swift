@@ -108,13 +108,17 @@ struct QueueBench: Sendable {
     }
 
     /// Waits until a worker listens and has sent its first heartbeat.
+    ///
+    /// - Throws: ``BenchmarkError`` if none does in a minute: that a worker has failed shows only after this wait.
     func untilListening() async throws {
         let isListening: Statement = """
             select exists (select from accountctl.workers where stopped_at is null and beat_at > started_at)
             and exists (select from pg_stat_activity where datname = current_database() and query like 'listen%')
             """
+        let end = ContinuousClock.now.advanced(by: .seconds(60))
         try await Connection.with(configuration, logger: .silent) { connection in
             while try connection.one(isListening, as: Bool.self) == false {
+                guard ContinuousClock.now < end else { throw BenchmarkError("no worker listens after a minute") }
                 try await Task.sleep(for: .milliseconds(10))
             }
         }
