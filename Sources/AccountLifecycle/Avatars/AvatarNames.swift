@@ -123,11 +123,11 @@ package struct AvatarNames: Sendable {
             var bytes: [UInt8] = []
             var rest = text[...]
             while let byte = rest.popFirst() {
-                if byte == UInt8(ascii: "%"), rest.count >= 2,
-                    let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16)
+                if byte == UInt8(ascii: "%"), let high = rest.first?.hexValue,
+                    let low = rest.dropFirst().first?.hexValue
                 {
                     rest = rest.dropFirst(2)
-                    bytes.append(value)
+                    bytes.append(high << 4 | low)
                 } else {
                     bytes.append(byte)
                 }

@@ -41,6 +41,8 @@ struct AvatarNamesTests {
         #expect(AvatarNames(["u/a?b#c%41.png"]).contains("u/a?b#c%41.png"))
         #expect(AvatarNames(["https://x.test/avatars/u/a%3Fb.png?t=1"]).contains("u/a?b.png"))
         #expect(AvatarNames(["https://x.test/avatars/100%.png"]).contains("100%.png"))
+        // No escape, since a sign is no digit.
+        #expect(AvatarNames(["https://x.test/avatars/a%20b%+1.png"]).contains("a b%+1.png"))
         #expect(AvatarNames(["e\u{301}.png"]).contains("e\u{301}.png"))
         #expect(!AvatarNames(["e\u{301}.png"]).contains("\u{e9}.png"))
         #expect(!AvatarNames([]).contains("") && !AvatarNames([""]).contains("a"))
