@@ -88,7 +88,7 @@ struct ExchangerCheck<Source: Resolver> {
             )
         }
         var dead: [DomainName] = []
-        var unknown = 0
+        var unknown: [DomainName] = []
         for host in real {
             if IPAddress(host.description) != nil {
                 findings.append(
@@ -106,7 +106,7 @@ struct ExchangerCheck<Source: Resolver> {
             switch await hasAddress(host, by: deadline) {
             case true: break
             case false: dead.append(host)
-            case nil: unknown += 1
+            case nil: unknown.append(host)
             }
         }
         if dead.count == real.count {
@@ -117,9 +117,10 @@ struct ExchangerCheck<Source: Resolver> {
                 Finding(.mxDead, .advice, at: domain, "these exchangers have no address: \(names)", seen: seen)
             )
         }
-        if unknown > 0 {
+        if !unknown.isEmpty {
+            let names = unknown.map(\.description).joined(separator: ", ")
             findings.append(
-                Finding(.mxUnknown, .advice, at: domain, "the address of \(unknown) exchangers could not be read")
+                Finding(.mxUnknown, .advice, at: domain, "no address could be read of these exchangers: \(names)")
             )
         }
         return findings

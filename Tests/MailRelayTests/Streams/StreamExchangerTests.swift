@@ -25,6 +25,21 @@ struct StreamExchangerTests {
         #expect(report.verdict.reachable == .yes)
     }
 
+    @Test("exchangers whose address could not be read are named")
+    func unreadExchangers() async throws {
+        let zone = """
+            app.test MX 10 mx.app.test
+            mx.app.test A 192.0.2.9
+            send.app.test MX 10 mx.app.test
+            send.app.test MX 20 mx.silent.test
+            send.app.test TXT "v=spf1 ip4:192.0.2.25 -all"
+            mx.silent.test A SERVFAIL
+            """
+        let findings = try await StreamTests.report(zone).findings.filter { $0.code == .mxUnknown }
+        #expect(findings.map(\.subject) == ["send.app.test"])
+        #expect(findings.map(\.summary) == ["no address could be read of these exchangers: mx.silent.test"])
+    }
+
     /// An envelope domain may be an alias of the provider's: then the provider's records are at fault, and no record of
     /// the operator's can mend them.
     @Test(
