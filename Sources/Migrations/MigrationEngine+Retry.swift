@@ -20,7 +20,8 @@ extension MigrationEngine {
             tries += 1
             let watch = LockBlockerWatch(configuration: configuration, logger: logger)
             do {
-                // Not twice in a row, since one that prevents a wraparound of transaction ids is not cancelled.
+                // Not twice in a row, since the server does not cancel an autovacuum that prevents a wraparound of
+                // transaction ids, and the app's sessions wait behind each try.
                 let isLonger = wait == options.lockTimeout && blockers.contains(where: \.isAutovacuum)
                 wait = try isLonger ? waitAmidAutovacuum(on: connection) : options.lockTimeout
                 if tries == 1 { return try await body(connection, wait) }

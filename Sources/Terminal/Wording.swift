@@ -23,7 +23,8 @@ package enum Wording {
     package static func relative(_ date: Date, to now: Date) -> String {
         let seconds = date.timeIntervalSince(now)
         if abs(seconds) < 1 { return "now" }
-        let length = length(.seconds(abs(seconds)))
+        // Rounded, since the difference of two dates is a little off: an hour could read as 59 min 59 s.
+        let length = length(.milliseconds(Int64((abs(seconds) * 1000).rounded())))
         return seconds < 0 ? length + " ago" : "in " + length
     }
 
@@ -71,11 +72,5 @@ package enum Wording {
         guard let last = told.last else { return "" }
         let head = told.dropLast()
         return head.isEmpty ? last : head.joined(separator: ", ") + " \(joiner) " + last
-    }
-}
-
-extension Duration {
-    fileprivate static func seconds(_ value: TimeInterval) -> Duration {
-        .milliseconds(Int64((value * 1000).rounded()))
     }
 }

@@ -6,8 +6,8 @@ import Testing
 
 /// Inputs that were never signed: none may be accepted, none may end the process.
 ///
-/// Every run tries a million inputs of its own; `ACCOUNTCTL_FUZZ_INPUTS` changes the number,
-/// `ACCOUNTCTL_FUZZ_SEED` to repeat a run.
+/// Every run tries a million inputs of its own; `ACCOUNTCTL_FUZZ_INPUTS` changes the number, and `ACCOUNTCTL_FUZZ_SEED`
+/// repeats a run.
 @Suite struct NotificationFuzzTests {
     let inputs = ProcessInfo.processInfo.environment["ACCOUNTCTL_FUZZ_INPUTS"].flatMap { Int($0) } ?? 1_000_000
     let seed =

@@ -81,7 +81,8 @@ extension DeletionJournal {
     private func ending(_ step: DeletionStep, _ outcome: StepOutcome, _ facts: StepFacts) -> Statement {
         // The Apple step sets the outcome of the request as a whole.
         let isApple = step == .revokeApple
-        // For a later conclusion, when nothing else records it any more.
+        // The codes with an unknown grant are deleted with the account. This count outlasts them, since the outcome is
+        // concluded once more when the last pending revocation ends.
         let key = StepOutcome.grantUnknown.rawValue
         let unknown = isApple ? facts.counts?.filter { $0.key == key } ?? [:] : [:]
         return """
