@@ -47,9 +47,26 @@ extension AccountctlCommand {
 
 /// A command parsed as a root of its own, without the parser's check for a request of a completion script, which would
 /// parse two more commands.
-private struct Leaf<Command: AccountctlCommand>: ParsableCommand {
+///
+/// The command's arguments are its own. As a group of options they would be one level deeper, and to validate a level, a
+/// debug build of the parser reads the level below it three more times.
+private struct Leaf<Command: AccountctlCommand>: ParsableCommand, CustomReflectable {
     static var configuration: CommandConfiguration { CommandConfiguration(_superCommandName: "accountctl") }
 
-    @OptionGroup
-    var command: Command
+    private(set) var command: Command
+
+    /// The parser finds a command's arguments by reflection.
+    var customMirror: Mirror { Mirror(reflecting: command) }
+
+    init() {
+        command = Command()
+    }
+
+    init(from decoder: any Decoder) throws {
+        command = try Command(from: decoder)
+    }
+
+    mutating func validate() throws {
+        try command.validate()
+    }
 }
