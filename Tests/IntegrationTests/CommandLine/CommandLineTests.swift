@@ -18,7 +18,7 @@ struct CommandLineTests {
     }
 
     @Test(
-        "A mistyped command prints a hint on standard error and exits with 2",
+        "For a word that names no command, the commands are suggested that may be meant",
         arguments: [
             (["migrat", "up"], "Did you mean: accountctl migrate"),
             (["config", "chek"], "Did you mean: accountctl config check"),
@@ -32,9 +32,6 @@ struct CommandLineTests {
             (["deletio", "lst"], "Did you mean: accountctl deletion\n"),
             (["pause"], "Did you mean: accountctl jobs pause or accountctl deletion pause\n"),
             (["user", "doctor"], "Did you mean: accountctl doctor\n"),
-            (["user", "anna@example.com"], "Did you mean: accountctl user find anna@example.com\n"),
-            (["deletion", "request", "anna@example.com", "--yes"], "Unknown option '--yes': what cannot be undone is"),
-            (["deletion", "resume", "--all", "-y"], "with --confirm and what the question asks for\n"),
             (["deleting"], "Did you mean: accountctl deletion\n"),
             // Not the similar name of a command that does something else: a rehearsal is a real deletion.
             (["deletion", "release", "x"], "Did you mean: accountctl user release\n"),
@@ -47,8 +44,25 @@ struct CommandLineTests {
             (["jobs", "delete", "42"], "Did you mean: accountctl jobs cancel\n"),
             (["jobs", "remove", "42"], "Did you mean: accountctl jobs cancel\n"),
             // Not config: a similar name outside the group means something else.
-            (["deletion", "confirm"], "accountctl deletion confirm\"\nSee: accountctl deletion --help\n"),
+            (["deletion", "confirm"], "accountctl deletion confirm\"\nSee: accountctl deletion --help"),
             (["apply"], "Did you mean: accountctl migrate up\n"),
+        ]
+    )
+    func strayWord(_ words: [String], _ hint: String) throws {
+        let mistake = try #require(CommandPath(root: Accountctl.self, words: words).mistake)
+        #expect(mistake.status == .usage)
+        let said = mistake.message + "\n" + (mistake.hint ?? "")
+        #expect(said.contains(hint), "\(said)")
+    }
+
+    @Test(
+        "A mistyped command prints a hint on standard error and exits with 2",
+        arguments: [
+            (["user", "anna@example.com"], "Did you mean: accountctl user find anna@example.com\n"),
+            (["deletion", "confirm"], "accountctl deletion confirm\"\nSee: accountctl deletion --help\n"),
+            (["user", "delete", "anna"], "Did you mean: accountctl deletion request\nSee: accountctl user --help\n"),
+            (["deletion", "request", "anna@example.com", "--yes"], "Unknown option '--yes': what cannot be undone is"),
+            (["deletion", "resume", "--all", "-y"], "with --confirm and what the question asks for\n"),
             (["config", "check", "--confg", "x"], "--config"),
             (["user", "find"], "term"),
             (["config", "show", "--format", "xml"], "ndjson"),
@@ -169,8 +183,7 @@ struct CommandLineTests {
         var waiting: [[String]] = [[]]
         var seen = 0
         while let path = waiting.popLast() {
-            // That the program prints these screens is checked where the order of their parts is.
-            let screen = try #require(Launch(arguments: path + ["--help"], environment: [:]).plainAnswer, "\(path)")
+            let screen = try #require(try HelpScreens.screen(of: path), "\(path)")
             #expect(screen.contains("EXAMPLES") || screen.contains("SUBCOMMANDS:"), "\(path) has no example")
             seen += 1
             for line in screen.split(separator: "\n") where line.hasPrefix("  accountctl ") {
