@@ -22,9 +22,10 @@ struct ExampleTests {
             for example in own {
                 try await stage.reset()
                 try await Self.prepare(example, stage)
-                let before = try await stage.fingerprint()
+                // Only a dry run has to leave everything as it was.
+                let before = example.line.contains("--dry-run") ? try await stage.fingerprint() : nil
                 try await expectWorks(example, on: stage)
-                if example.line.contains("--dry-run") {
+                if let before {
                     #expect(try await stage.fingerprint() == before, "a dry run changes nothing: \(example)")
                 }
                 if let fields = documents[example] {
