@@ -6,6 +6,9 @@ import Testing
 ///
 /// Every row and column, every policy of the app's own and every right to read is still there afterwards.
 @Suite(.timeLimit(.minutes(5))) struct AdoptionPlanTests {
+    /// Read once, since a debug build takes long to tell the statements of eighty files apart.
+    private static let embedded: Result<MigrationSet, any Error> = Result { try MigrationSet.embedded() }
+
     @Test(arguments: AdoptionScenario.all) func planIsWhatHappens(_ scenario: AdoptionScenario) async throws {
         try await AdoptionDatabase.with(scenario) { adoption in
             let plan = try await adoption.plan()
@@ -26,7 +29,7 @@ import Testing
                 #expect(item.decision.reason == note.reason, "\(item.name)")
             }
 
-            let migrations = try MigrationSet.embedded().migrations
+            let migrations = try Self.embedded.get().migrations
             for (number, locks) in held where number >= 10 && number != 14 {
                 let items = planned.filter { $0.migration == number }
                 let migration = try #require(migrations.first { $0.number == number })
