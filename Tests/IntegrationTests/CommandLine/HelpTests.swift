@@ -97,12 +97,13 @@ struct HelpTests {
 
     @Test("The program prints the same screen of a command however it is asked for it")
     func printed() async throws {
+        // Compared by words, since this process may be at a terminal, whose width its screen has.
+        func split(_ text: String) -> [Substring] { text.split { $0.isWhitespace } }
         let screen = try #require(try HelpScreens.screen(of: ["relay", "check"]))
         for words in [["relay", "check", "--help"], ["relay", "check", "-h"], ["help", "relay", "check"]] {
             let told = try await AccountctlProcess(words).result()
             #expect(told.status == 0 && told.errors.isEmpty, "\(words): \(told)")
-            // By words: this process may be at a terminal, whose width the screen has.
-            #expect(told.output.split(whereSeparator: \.isWhitespace) == screen.split(whereSeparator: \.isWhitespace))
+            #expect(split(told.output) == split(screen), "\(words): \(told.output)")
         }
     }
 
