@@ -1,6 +1,8 @@
 import AccountLifecycle
+import ArgumentParser
 import Foundation
 import JobQueue
+import Terminal
 import TestSupport
 import Testing
 
@@ -147,6 +149,23 @@ struct HelpTests {
         #expect(status == 0 && complaints.isEmpty, "\(complaints)")
     }
 
+    /// Runs `manual` in this process, which has the description of all commands: a start takes seconds to make it.
+    private func printedPage(_ words: String...) async throws -> String {
+        let command = try ManualCommand.parse(words)
+        let written = WrittenText()
+        let messages = Messages(style: .plain, sink: written)
+        let context = CommandContext(
+            global: command.global,
+            environment: [:],
+            output: Output(format: .table, style: .plain, sink: written, messages: messages),
+            isInteractive: false,
+            now: { .now }
+        )
+        let status = try await command.run(in: context)
+        #expect(status == .ok)
+        return written.text
+    }
+
     @Test("A manual page has the text of the help, with the special characters of groff escaped")
     func page() async throws {
         let printed = try await AccountctlProcess.run("manual", "relay", "check")
@@ -158,18 +177,19 @@ struct HelpTests {
             "accountctl relay check example.com --include _spf.esp.example --selector s1 --registered example.com",
             "accountctl-relay(1)",
         ] { #expect(text.contains(line), "\(line) in \(text)") }
-        let root = try await AccountctlProcess.run("manual")
-        let (_, all) = try await run("groff", ["-man", "-Tascii", "-P-cbou"], input: root.output)
+        let (_, all) = try await run("groff", ["-man", "-Tascii", "-P-cbou"], input: try await printedPage())
         for line in ["deletion.grace", "ACCOUNTCTL_CONFIG", "temporary failure, try again", "accountctl-user(1)"] {
             #expect(all.contains(line), "\(line)")
         }
-        let other = try await AccountctlProcess.run("manual", "users", "find")
-        #expect(other.status == 0 && other.output.contains("accountctl\\-user\\-find"), "\(other)")
-        #expect(try await AccountctlProcess.run("manual", "nothing").status == 3)
-        let mistyped = try await AccountctlProcess.run("manual", "user", "fnd")
-        #expect(mistyped.status == 3 && mistyped.errors.contains("Did you mean: accountctl user find\n"), "\(mistyped)")
-        let nowhere = try await AccountctlProcess.run("manual", "--into", "/nowhere")
-        #expect(nowhere.status == 1 && nowhere.errors.contains("/nowhere"))
+        let other = try await printedPage("users", "find")
+        #expect(other.contains("accountctl\\-user\\-find"), "\(other)")
+        let unknown = await #expect(throws: CommandError.self) { try await printedPage("nothing") }
+        #expect(unknown?.status == .notFound)
+        let mistyped = await #expect(throws: CommandError.self) { try await printedPage("user", "fnd") }
+        #expect(mistyped?.status == .notFound)
+        #expect(mistyped?.hint?.contains("Did you mean: accountctl user find\n") == true)
+        let nowhere = await #expect(throws: CommandError.self) { try await printedPage("--into", "/nowhere") }
+        #expect(nowhere?.status == .failure && nowhere?.message.contains("/nowhere") == true)
         var roff = Roff()
         roff.paragraph(".so /etc/passwd \\n 'x'")
         #expect(roff.text == ".PP\n\\&.so /etc/passwd \\en \\(aqx\\(aq\n")
