@@ -6,7 +6,7 @@ struct SPFPathCheck<Source: Resolver> {
     /// The name that the envelope domain is, or has to be, an alias of; no record can exist beside an alias.
     private var alias: DomainName?
 
-    /// The most addresses that are tested: the first of each range, then the last of each.
+    /// The most addresses that are tested.
     private static var sampleLimit: Int { 256 }
     /// The longest time for the whole SPF check (RFC 7208, 4.6.4).
     private static var evaluationLimit: Duration { .seconds(20) }
@@ -77,14 +77,13 @@ struct SPFPathCheck<Source: Resolver> {
             )
             return .broken
         }
-        let ends = Self.ends(of: senders.networks)
-        let samples = ends.prefix(Self.sampleLimit)
-        if ends.count > samples.count {
+        let (samples, count) = Self.samples(of: senders.networks)
+        if count > samples.count {
             findings.append(
                 Finding(
                     .checkCut,
                     at: domain,
-                    "\(samples.count) of \(ends.count) addresses at the ends of the provider's ranges were tried"
+                    "\(samples.count) of \(count) addresses at the ends of the provider's ranges were tried"
                 )
             )
         }
@@ -99,9 +98,14 @@ struct SPFPathCheck<Source: Resolver> {
         return senders.isOpen && verdict != .broken ? .unknown : verdict
     }
 
-    private static func ends(of networks: [IPNetwork]) -> [IPAddress] {
+    /// The first address of each range, then the last of each, or if these are too many, some of them at equal
+    /// distances; and how many there are.
+    private static func samples(of networks: [IPNetwork]) -> (addresses: [IPAddress], count: Int) {
         var seen: Set<IPAddress> = []
-        return (networks.map(\.first) + networks.map(\.last)).filter { seen.insert($0).inserted }
+        let firsts = networks.map(\.first).filter { seen.insert($0).inserted }
+        let lasts = networks.map(\.last).filter { seen.insert($0).inserted }
+        let tried = firsts.spread(atMost: sampleLimit)
+        return (tried + lasts.spread(atMost: sampleLimit - tried.count), seen.count)
     }
 
     private mutating func conclude(
@@ -219,5 +223,12 @@ struct SPFPathCheck<Source: Resolver> {
         else { return (publish, "") }
         let advice = "remove what no longer sends, or give this mail an envelope domain of its own"
         return (nil, "; with the provider added the policy would be an error (\(problem)): \(advice)")
+    }
+}
+
+extension [IPAddress] {
+    /// The addresses, or if there are more than `limit`, as many at equal distances.
+    fileprivate func spread(atMost limit: Int) -> [IPAddress] {
+        count <= limit ? self : (0..<limit).map { self[$0 * count / limit] }
     }
 }

@@ -56,6 +56,14 @@ struct SPFPathSilenceTests {
         #expect(verdict == .ok)
         #expect(findings.first { $0.code == .checkCut }?.summary.contains("256 of 400") == true, "\(findings)")
 
+        // Those that may not send come after as many as are tried.
+        let single = (0..<300).map { "ip4:10.0.\($0 / 256).\($0 % 256)" }.joined(separator: " ")
+        let (partly, told) = try await path(
+            "d.test TXT \"v=spf1 ip4:10.0.0.0/24 -all\"\n_spf.esp.test TXT \"v=spf1 \(single) ~all\""
+        )
+        #expect(partly == .weak && told.contains { $0.code == .spfPartly }, "\(told)")
+        #expect(told.first { $0.code == .checkCut }?.summary.contains("256 of 300") == true, "\(told)")
+
         let includes = (0..<80).map { "include:i\($0).test" }.joined(separator: " ")
         let policies = (0..<80).map { "i\($0).test TXT \"v=spf1 ip4:10.1.\($0).1 -all\"" }.joined(separator: "\n")
         let (_, wide) = try await path(
