@@ -7,7 +7,8 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct ListenerTests {
     @Test func hearsNotificationsAndComesBackAfterALoss() async throws {
         try await TestDatabase.with(.empty) { database in
-            try await Listener.with(database.configuration, channels: ["jobs", "Odd \"name\""], logger: .silent) {
+            let lines = LogLines()
+            try await Listener.with(database.configuration, channels: ["jobs", "Odd \"name\""], logger: lines.logger) {
                 events in
                 var events = events.makeAsyncIterator()
                 guard case .listening = await events.next() else {
@@ -37,6 +38,7 @@ import Testing
                 try await database.psql("notify jobs, 'two'")
                 event = await events.next()
                 #expect(notification(event) == Notification(channel: "jobs", payload: "two"))
+                #expect(lines.all.count { $0.hasPrefix("info the listening connection is open again ") } == 1)
             }
         }
     }
@@ -48,14 +50,16 @@ import Testing
 
     /// PgBouncer does this while its server refuses logins: it accepts the client from cached parameters, and closes
     /// the connection at the first statement.
+    ///
+    /// The log must not fill up with such attempts, which go on for as long as an outage.
     @Test func whoIsLetInAndThrownOutWaitsLongerEachTime() async throws {
         try await RefusingServer.with("08P01", "server login failed", letsIn: true) { server in
             let configuration = ConnectionConfiguration(
                 conninfo: "host=127.0.0.1 port=\(server.port) user=a dbname=b"
             )
-            let losses = Losses()
+            let (losses, lines) = (Losses(), LogLines())
             let listening = Task {
-                await Listener.run(configuration, channels: ["jobs"], logger: .silent) { losses.add($0) }
+                await Listener.run(configuration, channels: ["jobs"], logger: lines.logger) { losses.add($0) }
             }
             try await eventually("five attempts failed") { losses.times.count >= 5 }
             listening.cancel()
@@ -64,6 +68,9 @@ import Testing
             // Half of each wait (of 100, 200, 400 and 800 ms) is random.
             #expect(times[4] - times[0] >= .milliseconds(750), "\(times[4] - times[0])")
             #expect(times[4] - times[3] >= .milliseconds(400), "\(times[4] - times[3])")
+            let told = lines.all.filter { $0.contains(" the listening connection failed ") }
+            let shown = told.indices.filter { told[$0].hasPrefix("info ") }
+            #expect(told.count >= 5 && shown == [0], "\(told)")
         }
     }
 

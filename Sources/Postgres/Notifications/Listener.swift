@@ -54,6 +54,7 @@ package enum Listener {
         var failures = 0
         while !Task.isCancelled {
             let (signals, signal) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+            let failedBefore = failures
             let failure: PostgresError
             do {
                 failure = try await Connection.with(configuration, logger: logger) { connection in
@@ -61,6 +62,10 @@ package enum Listener {
                     connection.notificationHandler = { hear(.notification($0)) }
                     connection.lossHandler = { signal.finish() }
                     for channel in channels { try connection.execute("listen \(identifier: channel)") }
+                    // Anyone who read of a failure should also read that it is over.
+                    if failedBefore > 0 {
+                        logger.info("the listening connection is open again", metadata: ["failed": "\(failedBefore)"])
+                    }
                     hear(.listening)
                     // Ends when the connection is lost or the task is cancelled.
                     for await _ in signals {}
@@ -85,7 +90,12 @@ package enum Listener {
             } catch {
                 return
             }
-            logger.info("the listening connection failed", metadata: ["reason": "\(failure)"])
+            // An outage may last for hours.
+            logger.log(
+                level: failures % 100 == 1 ? .info : .debug,
+                "the listening connection failed",
+                metadata: ["reason": "\(failure)", "times": "\(failures)"]
+            )
             hear(.lost(failure))
             try? await Task.sleep(for: backoff.wait(afterFailures: failures, random: .random(in: 0...1)))
         }
