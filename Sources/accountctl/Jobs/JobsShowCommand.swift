@@ -62,7 +62,9 @@ struct JobsShowCommand: AccountctlCommand {
         facts.append(.init("output", "Output", value(found.output)))
         let errors = try found.errors?.decode(as: [Entry].self) ?? []
         let rows = errors.map { entry -> [OutputValue] in
-            [.text(entry.at), .integer(Int64(entry.attempt)), .text(entry.error)]
+            // The server wrote it in the time zone of the worker's session.
+            let at = MomentText.read(entry.at).map { OutputValue.date($0) } ?? .text(entry.at)
+            return [at, .integer(Int64(entry.attempt)), .text(entry.error)]
         }
         try context.output.show(
             Sheet([

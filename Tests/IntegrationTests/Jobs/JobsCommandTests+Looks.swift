@@ -41,11 +41,13 @@ extension JobsCommandTests {
                 ["show", "\(ids["parked"] ?? 0)", "--json", "state,reason,errors,arguments,max_attempts"]
             )
             #expect(shown.status == 0)
-            for part in ["undecodable", "text is missing", "2026-01-02T03:04:05Z", "\"n\": 1", "\"max_attempts\": 7"] {
+            // All times are shown in UTC, whatever the time zone of the session that wrote them.
+            let time = "\"2026-01-02T03:04:05.679Z\""
+            for part in ["undecodable", "text is missing", time, "\"n\": 1", "\"max_attempts\": 7"] {
                 #expect(shown.output.contains(part), "\(shown.output)")
             }
             let people = try await jobs(database, ["show", "\(ids["parked"] ?? 0)"])
-            for label in ["Priority", "Attempt", "Attempts at most", "Arguments version"] {
+            for label in ["Priority", "Attempt", "Attempts at most", "Arguments version", "  2026-01-02 03:04:05Z"] {
                 #expect(people.output.contains("\n\(label) "), "\(people.output)")
             }
             let unknown = try await jobs(database, ["show", "424242", "--json"])

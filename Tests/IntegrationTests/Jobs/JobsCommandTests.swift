@@ -28,7 +28,7 @@ struct JobsCommandTests {
             update accountctl.jobs set state = 'running', worker = 1, lease = 1, attempt = 1 where id = \(ids["running"] ?? 0);
             update accountctl.jobs
             set state = 'parked', parked_for = 'undecodable',
-                errors = '[{"at":"2026-01-02T03:04:05Z","attempt":1,"error":"text is missing"}]'
+                errors = '[{"at":"2026-01-02T04:04:05.678901+01:00","attempt":1,"error":"text is missing"}]'
             where id = \(ids["parked"] ?? 0);
             with gone as (
                 delete from accountctl.jobs where id in (\(ids["discarded"] ?? 0), \(ids["completed"] ?? 0)) returning *
