@@ -9,7 +9,8 @@ struct ControlCommand: AsyncParsableCommand {
         discussion: """
             EXAMPLES
               accountctl-sandbox control URL GET apple/consents
-              accountctl-sandbox control URL POST faults '{"kind":"drop","endpoint":"apple.revoke","times":3}'
+              accountctl-sandbox control URL POST faults \\
+                '{"kind":"drop","endpoint":"apple.revoke","times":3}'
               accountctl-sandbox control URL DELETE faults
             """
     )

@@ -34,8 +34,7 @@ struct ServeCommand: AsyncParsableCommand {
               GET    apple/consents         how many live
               GET    storage/keys           the keys of the project
               POST   storage/access-tokens  user_id, email, lifetime_seconds
-              POST   storage/files          broken: puts the files out of order, or in order
-                                            again
+              POST   storage/files          broken: puts the files out of order, or back
 
             FAULTS
               kind      status (status, body, retry_after), html (status),
@@ -52,7 +51,8 @@ struct ServeCommand: AsyncParsableCommand {
 
             EXAMPLES
               accountctl-sandbox
-              accountctl-sandbox --database "host=/tmp/pg dbname=demo user=supabase_storage_admin" --files /tmp/files
+              accountctl-sandbox --files /tmp/files \\
+                --database "host=/tmp/pg dbname=demo user=supabase_storage_admin"
             """
     )
 

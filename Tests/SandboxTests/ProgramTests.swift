@@ -98,6 +98,15 @@ import Testing
         for endpoint in Endpoint.allCases { #expect(help.contains(endpoint.rawValue), "\(endpoint.rawValue)") }
     }
 
+    /// The parser breaks lines of 80 characters; the rest of a row, or of an example, then begins at the margin.
+    @Test(arguments: ["serve", "control"]) func noRowOfItsHelpIsBroken(_ command: String) throws {
+        let help = try Program([command, "--help"]).text()
+        let tables = help.components(separatedBy: "\n\n").map { $0.split(separator: "\n").dropFirst() }
+            .filter { $0.first?.hasPrefix("  ") == true }
+        #expect(tables.count > 2)
+        for row in tables.joined() { #expect(row.hasPrefix("  "), "\(row)") }
+    }
+
     @Test(arguments: [
         ["--database", "dbname=nothing"],
         ["populate", "--database", "dbname=nothing", "--sandbox", "http://127.0.0.1:9", "--users=-1"],
