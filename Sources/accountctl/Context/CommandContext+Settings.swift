@@ -55,6 +55,14 @@ extension CommandContext {
         )
     }
 
+    /// Tells if no settings file was read, because none is named and there is none at the standard paths.
+    func tellOfMissingFile() {
+        let search = SettingsFileSearch(environment: environment)
+        guard search.path(named: global.config) == nil else { return }
+        let paths = Wording.list(search.standardPaths, "or")
+        messages.note("No settings file was read: none is named, nor is there one at \(paths).")
+    }
+
     /// A logger that writes to standard error, with the level and format of the settings.
     func logger(_ settings: Settings) -> Logger {
         let asJSON =

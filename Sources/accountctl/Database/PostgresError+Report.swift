@@ -78,7 +78,6 @@ extension PostgresError: ReportableError {
 
     /// The report of a failed connection: the server is unreachable, or refuses the role or the connection.
     private var refusedConnection: CommandError {
-        let place = "It is named by --database-url, the setting database.url or the PG* variables."
         if lacksPassword {
             return CommandError(
                 .notAuthorised,
@@ -91,7 +90,7 @@ extension PostgresError: ReportableError {
             return CommandError(
                 .temporary,
                 "cannot reach the database: \(said)",
-                hint: Self.directHint(said) ?? place
+                hint: Self.directHint(said) ?? SupabaseDatabase.hint
             )
         }
         if Self.isRefusal(state) {
@@ -102,11 +101,11 @@ extension PostgresError: ReportableError {
             )
         }
         if state == .invalidCatalogName {
-            return CommandError(.usage, "the connection string is not valid: \(message)", hint: place)
+            return CommandError(.usage, "the connection string is not valid: \(message)", hint: SupabaseDatabase.hint)
         }
         return isTransient
             ? CommandError(.temporary, "the database accepts no connections at present: \(message)")
-            : CommandError(.failure, "the database refuses the connection: \(message)", hint: place)
+            : CommandError(.failure, "the database refuses the connection: \(message)", hint: SupabaseDatabase.hint)
     }
 
     /// The hint for the direct host of a hosted project, which is often unreachable; nil if the message names no such

@@ -4,7 +4,9 @@ import Postgres
 /// database was meant.
 enum SupabaseDatabase {
     /// The hint that says where the database is named.
-    static let hint = "It is named by --database-url, the setting database.url or the PG* variables."
+    static let hint =
+        "It is named by --database-url, the setting database.url or the PG* variables; accountctl config show says "
+        + "what the setting is and where it comes from."
 
     /// The message for a database that is not Supabase's; nil for one that is.
     static func absence(on connection: isolated Connection) throws -> String? {

@@ -50,13 +50,7 @@ struct ConfigCheckCommand: AccountctlCommand {
                 try context.output.document(Self.severity(problem) + ": " + SafeText.line(problem.description))
             }
             if problems.isEmpty { context.messages.note("The settings are valid.") }
-            let search = SettingsFileSearch(environment: context.environment)
-            if !problems.isEmpty, search.path(named: global.config) == nil {
-                context.messages.note(
-                    "No settings file was read: none is named, nor is there one at "
-                        + Wording.list(search.standardPaths, "or") + "."
-                )
-            }
+            if !problems.isEmpty { context.tellOfMissingFile() }
             let others = inputs.otherEnvironments
             if !others.isEmpty {
                 // Not as a command: this run's own --environment would be added to it.

@@ -42,6 +42,7 @@ struct ConfigShowCommand: AccountctlCommand {
     func run(in context: CommandContext) async throws -> ExitStatus {
         let (settings, problems) = try context.checkedSettings()
         try context.output.list(settings.declarations, Self.fields)
+        if context.output.format == .table { context.tellOfMissingFile() }
         if !problems.isEmpty {
             context.messages.warning("the settings have problems: accountctl config check names them")
         }

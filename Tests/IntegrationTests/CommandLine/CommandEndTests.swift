@@ -39,6 +39,8 @@ struct CommandEndTests {
             #expect(closed.status == 75 && closed.errors.contains("Is the server running"), "\(closed)")
             #expect(!closed.errors.contains("\t") && !closed.errors.contains("\\t"), "\(closed)")
             #expect(!closed.errors.contains("IPv6"), "\(closed)")
+            // The command that says so if no settings file was read.
+            #expect(closed.errors.contains("; accountctl config show says "), "\(closed)")
             let words = #"password authentication failed for user "u""#
             let wrong = try await RefusingServer.with("28P01", words) {
                 try await status(["PGHOST": "127.0.0.1", "PGPORT": "\($0.port)", "PGSSLMODE": "disable"])
