@@ -71,7 +71,7 @@ extension DeletionStep {
         case .lockOut:
             "the app can no longer change profile and avatar, and is signed out when it refreshes its session"
         case .revokeApple:
-            "the app is gone from Settings, Apple Account, Sign in with Apple, if a credential was held; Apple may "
+            "the app is gone from Settings, your name, Sign in with Apple, if a credential was held; Apple may "
                 + "send an e-mail"
         case .deleteAvatars: "the picture no longer loads, once caches have dropped it"
         case .deleteRows: "the profile is gone for other people; signing in with e-mail fails"
