@@ -102,7 +102,10 @@ import Testing
         case 0: changed[position] ^= UInt8(1 << (random.next() & 7))
         case 1: changed.removeSubrange(position...)
         case 2: changed.remove(at: position)
-        default: changed.insert(UInt8(truncatingIfNeeded: random.next() | 1) == 0x20 ? 0x21 : 0x22, at: position)
+        default:
+            let byte = UInt8(truncatingIfNeeded: random.next())
+            // White space between tokens changes nothing.
+            changed.insert([0x09, 0x0A, 0x0D, 0x20].contains(byte) ? 0x22 : byte, at: position)
         }
         return changed
     }
