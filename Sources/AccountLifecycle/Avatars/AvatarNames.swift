@@ -174,7 +174,7 @@ package struct AvatarNames: Sendable {
                     (low, high) = isBefore ? (middle + 1, high) : (low, middle)
                 }
                 guard low < ends.count, strncmp(start + ends[low], key, key.count) == 0 else { return false }
-                return !Self.isLetterOrDigit(bytes[ends[low] + key.count])
+                return !bytes[ends[low] + key.count].isASCIIAlphanumeric
             }
         }
     }
@@ -182,13 +182,4 @@ package struct AvatarNames: Sendable {
     /// The first bytes of the ranges that are neither letters nor digits; the first range includes the zero that stands
     /// for the start of a text.
     private static let boundaries = [0, UInt8(ascii: "9") + 1, UInt8(ascii: "Z") + 1, UInt8(ascii: "z") + 1]
-
-    private static func isLetterOrDigit(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "a")...UInt8(ascii: "z"):
-            true
-        default: false
-        }
-    }
 }
