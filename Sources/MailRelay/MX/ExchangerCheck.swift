@@ -120,7 +120,7 @@ struct ExchangerCheck<Source: Resolver> {
         if !unknown.isEmpty {
             let names = unknown.map(\.description).joined(separator: ", ")
             findings.append(
-                Finding(.mxUnknown, .advice, at: domain, "no address could be read of these exchangers: \(names)")
+                Finding(.mxUnknown, .advice, at: domain, "the address of these exchangers could not be read: \(names)")
             )
         }
         return findings

@@ -37,7 +37,7 @@ struct StreamExchangerTests {
             """
         let findings = try await StreamTests.report(zone).findings.filter { $0.code == .mxUnknown }
         #expect(findings.map(\.subject) == ["send.app.test"])
-        #expect(findings.map(\.summary) == ["no address could be read of these exchangers: mx.silent.test"])
+        #expect(findings.map(\.summary) == ["the address of these exchangers could not be read: mx.silent.test"])
     }
 
     /// An envelope domain may be an alias of the provider's: then the provider's records are at fault, and no record of
