@@ -74,7 +74,8 @@ struct RelayStreamOptions: ParsableArguments {
             envelopeDomain: try envelope.map { try Self.domain($0, "--envelope") },
             signingDomain: try signing.map { try Self.domain($0, "--signing") },
             provider: MailStream.Provider(
-                name: provider,
+                // A script may give an empty one.
+                name: provider.flatMap { $0.isEmpty ? nil : $0 },
                 includes: try include.map { try Self.domain($0, "--include") },
                 returnPathTarget: try returnPathTarget.map { try Self.domain($0, "--return-path-target") },
                 addresses: try address.map { try Self.network($0) }

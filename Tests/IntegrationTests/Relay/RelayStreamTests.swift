@@ -120,9 +120,10 @@ struct RelayStreamTests {
                 #expect(try await run("stream", "show", "news").status == 3)
 
                 let selector = "k1=p=" + MailZone.rsaKey
-                _ = try await run("stream", "add", "keyed", "shop.test", "--selector", selector)
+                _ = try await run("stream", "add", "keyed", "shop.test", "--selector", selector, "--provider", "")
                 let declared = try await run("stream", "show", "keyed", "--json")
                 #expect(declared.output.contains(selector), "\(declared)")
+                #expect(declared.output.contains(#""provider": null"#), "\(declared)")
             }
         }
     }
