@@ -153,7 +153,8 @@ struct DeployFilesTests {
             ["--users", "09", "--deletions", "010"],
             program: Repository.path("deploy/demo")
         )
-        let result = try await demo.result()
+        // A demo that takes these would build the programs.
+        let result = try await demo.result(within: .seconds(30))
         #expect(result.status == 64 && result.errors.contains("ask for 10 deletions or more"), "\(result)")
     }
 
