@@ -34,10 +34,19 @@ extension Worker {
                 }
             }
             if nextGauges <= now {
-                nextGauges = now.advanced(by: .seconds(10))
+                let began = clock.now
                 await attempt("gauges") { try await self.recordGauges() }
+                nextGauges = clock.now.advanced(by: Self.rest(afterGaugesOf: clock.now - began))
             }
         } while await pause(.seconds(1))
+    }
+
+    /// The time between two readings of the gauges, the first of which took so long.
+    ///
+    /// Each worker counts all unfinished jobs, and millions of them take seconds: the server has most of the time for
+    /// everything else. Readings older than some minutes raise an alarm.
+    static func rest(afterGaugesOf took: Duration) -> Duration {
+        min(max(.seconds(10), took * 20), .seconds(60))
     }
 
     /// Vacuums the hot table regularly, in a task of its own, because that takes minutes after an old snapshot.

@@ -97,6 +97,12 @@ import Testing
         }
     }
 
+    /// Each worker counts all jobs: with millions of them, a few workers would keep the server busy with that alone.
+    @Test(arguments: [(100, 10), (500, 10), (1000, 20), (2500, 50), (30_000, 60)])
+    func readingsThatTakeLongComeRarer(milliseconds: Int, seconds: Int) {
+        #expect(Worker.rest(afterGaugesOf: .milliseconds(milliseconds)) == .seconds(seconds))
+    }
+
     /// A standby also keeps dead rows, even one that is gone, which no session of this server shows.
     ///
     /// No session shows a prepared transaction either.
