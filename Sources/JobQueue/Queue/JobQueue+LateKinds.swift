@@ -24,11 +24,9 @@ extension JobQueue {
             """
             with late as (
                 select queue, kind,
-                    max(
-                        extract(
-                            epoch from clock_timestamp()
-                                - case state when 'scheduled' then \(Self.readyAt) else \(Self.readySince) end
-                        )
+                    extract(
+                        epoch from clock_timestamp()
+                            - min(case state when 'scheduled' then \(Self.readyAt) else \(Self.readySince) end)
                     )::double precision as seconds
                 from \(tables.jobs)
                 where state = 'available'
