@@ -37,7 +37,9 @@ extension ServerFailureTests {
                                 ExactJobs.shortLeases
                             )
                             try await harness.withWorker(worker) {
-                                try await harness.until { try await ExactJobs.left(harness.database) ?? 300 < 250 }
+                                try await harness.until(every: .milliseconds(5)) {
+                                    try await ExactJobs.left(harness.database) ?? 300 < 250
+                                }
                                 try await cluster.stop(mode: "immediate")
                                 try await standby.psql(database: name, "select pg_promote()")
                                 try await harness.until { try await ExactJobs.left(harness.database, in: standby) == 0 }
@@ -117,7 +119,7 @@ extension ServerFailureTests {
                                 $0.pollInterval = .seconds(3600)
                             }
                             try await harness.withWorker(worker) {
-                                try await harness.until {
+                                try await harness.until(every: .milliseconds(5)) {
                                     try await ExactJobs.left(harness.database, in: standby) ?? 400 < 390
                                 }
                                 try await cut(off: standby, harness)
@@ -126,7 +128,7 @@ extension ServerFailureTests {
                                 gate.open()
                                 // These jobs end on the primary alone. They take more lease numbers than the 32 that a
                                 // sequence logs ahead.
-                                try await harness.until {
+                                try await harness.until(every: .milliseconds(5)) {
                                     try await ExactJobs.left(harness.database).map { $0 < received - 100 } ?? false
                                 }
                                 try await cluster.stop(mode: "immediate")

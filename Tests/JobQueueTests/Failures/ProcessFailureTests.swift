@@ -24,7 +24,7 @@ import Testing
             // Four slots each: the work outlasts the kills on the fastest machine.
             var workers = [try WorkerProcess(harness, slots: 4), try WorkerProcess(harness, slots: 4)]
             for done in [10, 50, 90, 130] {
-                try await harness.until { try await harness.finished("completed") >= done }
+                try await harness.until(every: .milliseconds(5)) { try await harness.finished("completed") >= done }
                 // Kills at a random moment.
                 try await Task.sleep(for: .milliseconds(Int.random(in: 0...50)))
                 workers.removeFirst().kill(SIGKILL)

@@ -16,7 +16,7 @@ import Testing
                     for fault in ["fast", "terminate", "immediate", "terminate", "lock"] {
                         let before = try await ExactJobs.left(harness.database) ?? 0
                         // Some work between the faults, so that each meets claims and completions under way.
-                        try await harness.until {
+                        try await harness.until(every: .milliseconds(5)) {
                             try await ExactJobs.left(harness.database).map { $0 < before - 20 || $0 == 0 } ?? false
                         }
                         switch fault {
@@ -58,7 +58,9 @@ import Testing
                 try await Pool.withPool(PoolConfiguration(connection: connection), logger: harness.logger) { pool in
                     let far = try harness.worker(slow, in: pool, ExactJobs.shortLeases)
                     try await harness.withWorker(far) {
-                        try await harness.until { try await ExactJobs.left(database) ?? 100 < 90 }
+                        try await harness.until(every: .milliseconds(5)) {
+                            try await ExactJobs.left(database) ?? 100 < 90
+                        }
                         proxy.behaviour = .blackHole
                         try await harness.withWorker(slow, ExactJobs.shortLeases) {
                             try await harness.until { try await ExactJobs.left(database) == 0 }

@@ -139,8 +139,12 @@ struct JobHarness: Sendable {
     }
 
     /// Polls until `condition` holds; a test that waits in vain fails with the contents of the tables.
+    ///
+    /// Looks are rare, since they were a tenth of what these tests cost, except where a fault has to come in the middle
+    /// of quick work.
     func until(
         within: Duration = .seconds(45),
+        every pause: Duration = .milliseconds(20),
         sourceLocation: SourceLocation = #_sourceLocation,
         _ condition: @Sendable () async throws -> Bool
     ) async throws {
@@ -153,7 +157,7 @@ struct JobHarness: Sendable {
                 Issue.record("waited \(within) in vain:\n\(standing)", sourceLocation: sourceLocation)
                 throw TestSupportError("waited in vain")
             }
-            try await Task.sleep(for: .milliseconds(5))
+            try await Task.sleep(for: pause)
         }
     }
 
