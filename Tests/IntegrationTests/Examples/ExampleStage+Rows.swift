@@ -128,30 +128,20 @@ extension ExampleStage {
             end loop;
         end $$;
         create function example_stage.restore() returns void language plpgsql set session_replication_role = replica as $$
-        declare
-            t record;
-            is_changed boolean;
+        declare t record;
         begin
-            -- The log's trigger refuses a deletion even with session_replication_role = replica.
+            -- The log's trigger refuses a truncate even with session_replication_role = replica.
             alter table accountctl.operator_log disable trigger operator_log_refuse_change;
-            for t in select * from example_stage.tables join example_stage.kept using (name) loop
-                -- Few examples change more than some tables, and to compare one is cheaper than to write it again.
-                execute format(
-                    'select convert_to(coalesce(jsonb_agg(to_jsonb(r)), ''[]'')::text, ''UTF8'') <> $1 from %s as r',
-                    t.name
-                )
-                into is_changed
-                using t.bytes;
-                continue when not is_changed;
-                execute format('delete from %s', t.name);
+            execute (select 'truncate ' || string_agg(name, ', ') from example_stage.tables);
+            alter table accountctl.operator_log enable always trigger operator_log_refuse_change;
+            for t in select * from example_stage.tables loop
                 execute format(
                     'insert into %s (%s) overriding system value '
                         'select %s from jsonb_populate_recordset(null::%s, convert_from($1, ''UTF8'')::jsonb)',
                     t.name, t.columns, t.columns, t.name
                 )
-                using t.bytes;
+                using (select bytes from example_stage.kept where name = t.name);
             end loop;
-            alter table accountctl.operator_log enable always trigger operator_log_refuse_change;
         end $$;
         create function example_stage.fingerprint() returns text language plpgsql as $$
         declare
