@@ -56,29 +56,17 @@ struct CommandLineTests {
     }
 
     @Test(
-        "A mistyped command prints a hint on standard error and exits with 2",
+        "A mistake on the command line is named, with what may be meant, and the exit code is 2",
         arguments: [
-            (["user", "anna@example.com"], "Did you mean: accountctl user find anna@example.com\n"),
-            (["deletion", "confirm"], "accountctl deletion confirm\"\nSee: accountctl deletion --help\n"),
-            (["user", "delete", "anna"], "Did you mean: accountctl deletion request\nSee: accountctl user --help\n"),
-            (["deletion", "request", "anna@example.com", "--yes"], "Unknown option '--yes': what cannot be undone is"),
             (["deletion", "resume", "--all", "-y"], "with --confirm and what the question asks for\n"),
             (["config", "check", "--confg", "x"], "--config"),
             (["user", "find"], "term"),
             (["config", "show", "--format", "xml"], "ndjson"),
-            (["config", "show", "--json", "key,vlaue"], "Did you mean value?"),
             (["deletion", "list", "--state", "blocked", "--all"], "--all and --state cannot be combined"),
             (["apple", "events", "list", "--outcome", "not_conirmed"], "did you mean not_confirmed?"),
             (["deletion", "request", "--file", "ids", "--by", "email"], "--by applies to a term"),
-            (["user", "suspend", "anna", "--reason", "spam", "--for", "x"], "--for must be a length of time"),
-            (["user", "find", "anna", "--json", "emial"], "Did you mean email?"),
-            (["user", "find", "anna", "--json", "emial"], "before the option, or after --"),
-            (["user", "find", "--json", "emial", "anna"], "Did you mean email?"),
-            (["--tsv", "stat", "user", "list"], "Did you mean state?"),
-            (["deletion", "list", "--json", "account"], "there is no field \"account\""),
             (["audit", "list", "--limit", "-1"], "--limit must be between 1 and 100000"),
             (["user", "list", "--limit", "-1"], "--limit must be at least 1"),
-            (["deletion", "list", "--limit", "10x"], "'--limit <count>': it takes a whole number"),
             (["jobs", "show", "abc"], "'<id>': it takes a whole number"),
             (["jobs", "list", "--limit", "99999999999999999999"], "'--limit <count>': it is out of bounds"),
             (["jobs", "list", "--limit", "+99999999999999999999"], "'--limit <count>': it is out of bounds"),
@@ -89,13 +77,35 @@ struct CommandLineTests {
             (["user", "list", "--deletion-state", "verified"], "residue"),
             (["user", "list", "--held", "--no-held"], "--no-held"),
             (["migrate", "up", "--without-profiles", "--visibility", "own"], "cannot be combined"),
+            (["deletion", "request", "--file", "ids", "--rate", "50"], "such as 50/s"),
+            (["keys", "new", "x", "--output", ""], "--output is empty"),
+        ]
+    )
+    func mistake(_ words: [String], _ hint: String) throws {
+        let mistake = try #require(CommandLineMistake(words))
+        #expect(mistake.status == .usage)
+        #expect(mistake.errors.contains(hint), "\(mistake.errors)")
+    }
+
+    @Test(
+        "A mistyped command prints a hint on standard error and exits with 2",
+        arguments: [
+            (["user", "anna@example.com"], "Did you mean: accountctl user find anna@example.com\n"),
+            (["deletion", "confirm"], "accountctl deletion confirm\"\nSee: accountctl deletion --help\n"),
+            (["deletion", "request", "anna@example.com", "--yes"], "Unknown option '--yes': what cannot be undone is"),
+            (["config", "show", "--json", "key,vlaue"], "Did you mean value?"),
+            (["user", "suspend", "anna", "--reason", "spam", "--for", "x"], "--for must be a length of time"),
+            (["user", "find", "anna", "--json", "emial"], "Did you mean email?"),
+            (["user", "find", "anna", "--json", "emial"], "before the option, or after --"),
+            (["user", "find", "--json", "emial", "anna"], "Did you mean email?"),
+            (["--tsv", "stat", "user", "list"], "Did you mean state?"),
+            (["deletion", "list", "--json", "account"], "there is no field \"account\""),
+            (["deletion", "list", "--limit", "10x"], "'--limit <count>': it takes a whole number"),
             (["jobs", "list", "--state", "discarded", "--exhausted"], "--exhausted applies to unfinished jobs only"),
             (["jobs", "retry", "--state", "discarded", "--exhausted"], "--exhausted applies to unfinished jobs only"),
             (["jobs", "retry", "--state", "completed"], "--state completed"),
             (["jobs", "retry", "--state", "running"], "--state running"),
-            (["deletion", "request", "--file", "ids", "--rate", "50"], "such as 50/s"),
             (["jobs", "snooze", "1", "--for", "-5m"], "--for must be"),
-            (["keys", "new", "x", "--output", ""], "--output is empty"),
             (["config", "show", "--config", ""], "--config is empty"),
         ]
     )

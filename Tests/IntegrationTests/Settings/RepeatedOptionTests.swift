@@ -38,7 +38,7 @@ struct RepeatedOptionTests {
     }
 
     @Test(
-        "is reported by its name, and nothing is done",
+        "is reported by its name",
         arguments: [
             (["deletion", "request", "anna@example.com", "--confirm", "a", "--confirm=b"], "--confirm"),
             (["deletion", "request", "anna@example.com", "--reason", "a", "--by", "email", "--by=id"], "--by"),
@@ -52,11 +52,11 @@ struct RepeatedOptionTests {
             (["keys", "new", "k", "-o", "a", "--output", "b"], "--output"),
         ]
     )
-    func told(_ words: [String], _ name: String) async throws {
-        let result = try await AccountctlProcess(words).result()
-        #expect(result.status == 2 && result.output.isEmpty, "\(result)")
-        #expect(result.errors.contains("error: \(name) is given more than once, but takes only one value"), "\(result)")
-        #expect(result.errors.contains("See: accountctl "), "\(result)")
+    func told(_ words: [String], _ name: String) throws {
+        let mistake = try #require(CommandLineMistake(words))
+        #expect(mistake.status == .usage)
+        let said = "error: \(name) is given more than once, but takes only one value\nSee: accountctl "
+        #expect(mistake.errors.contains(said), "\(mistake)")
     }
 
     @Test(
@@ -72,6 +72,13 @@ struct RepeatedOptionTests {
         let command = try Launch.command(CommandWords.normalised(words, root: Accountctl.self))
         let name = command.map { type(of: $0)._commandName }
         #expect(name == words[1])
+    }
+
+    @Test("is refused by the program, which does nothing")
+    func refused() async throws {
+        let result = try await AccountctlProcess.run("user", "find", "anna", "--by", "email", "--by", "phone")
+        #expect(result.status == 2 && result.output.isEmpty, "\(result)")
+        #expect(result.errors.contains("error: --by is given more than once, but takes only one value"), "\(result)")
     }
 
     @Test("is reported only after help and other mistakes")

@@ -87,20 +87,9 @@ struct UserListTests {
             (["--signed-in-after", "2026-02-29"], "--signed-in-after"),
             (["--signed-in-before", "2026-13-01"], "--signed-in-before"),
             (["--signed-in-after", "x\u{1B}"], "x\\u{1b}"),
-            (["--limit", "0"], "--limit"), (["--after", "anna"], "--after: \"anna\" is not a user id"),
-            (["--count", "--limit", "3"], "--count"), (["--deletion-state", "verified"], "--deletion-state"),
-            (["--deletion-state", "gone"], "waiting_for_apple"), (["--provider", " "], "--provider is empty"),
-            (["--no-deletion", "--deletion-state", "grace"], "cannot be combined"),
+            (["--after", "anna"], "--after: \"anna\" is not a user id"),
             (["--json", "id,stat"], "Did you mean state?"),
-            (
-                ["--format", "csv", "--json", "id,state"],
-                "--json and --format csv cannot be combined: write --csv id,state"
-            ),
-            (["--format", "tsv", "--json"], "--json and --format tsv cannot be combined"),
-            (["--format", "ndjson", "--csv"], "--csv and --format ndjson cannot be combined"),
-            (["--csv", "id", "--json"], "--json and --csv cannot be combined"), (["--tsv", "nmae,id"], "nmae"),
-            (["--csv", "id", "--json", "--format", "table"], "--json, --csv and --format table cannot be combined"),
-            (["--csv", "id", "--json", "--format", "csv"], "error: --json and --csv cannot be combined"),
+            (["--tsv", "nmae,id"], "nmae"),
         ]
         try await OperatorStage.with { stage in
             for (words, hint) in cases {
@@ -109,6 +98,30 @@ struct UserListTests {
                 #expect(result.errors.contains(hint), "\(words): \(result.errors)")
             }
         }
+    }
+
+    @Test(
+        "A mistake in the words is refused with the name of the option",
+        arguments: [
+            (["--limit", "0"], "--limit"), (["--count", "--limit", "3"], "--count"),
+            (["--deletion-state", "verified"], "--deletion-state"),
+            (["--deletion-state", "gone"], "waiting_for_apple"), (["--provider", " "], "--provider is empty"),
+            (["--no-deletion", "--deletion-state", "grace"], "cannot be combined"),
+            (
+                ["--format", "csv", "--json", "id,state"],
+                "--json and --format csv cannot be combined: write --csv id,state"
+            ),
+            (["--format", "tsv", "--json"], "--json and --format tsv cannot be combined"),
+            (["--format", "ndjson", "--csv"], "--csv and --format ndjson cannot be combined"),
+            (["--csv", "id", "--json"], "--json and --csv cannot be combined"),
+            (["--csv", "id", "--json", "--format", "table"], "--json, --csv and --format table cannot be combined"),
+            (["--csv", "id", "--json", "--format", "csv"], "error: --json and --csv cannot be combined"),
+        ]
+    )
+    func mistakes(_ words: [String], _ hint: String) throws {
+        let mistake = try #require(CommandLineMistake(["user", "list"] + words))
+        #expect(mistake.status == .usage)
+        #expect(mistake.errors.contains(hint), "\(mistake.errors)")
     }
 
     @Test("The formats for programs hold the same data, and fields can be selected by name")
