@@ -179,11 +179,13 @@ struct UserListTests {
                 from generate_series(1, 50000) as g;
                 """
             )
-            // Read from outside, which may miss the peak at the end of a run: so several runs of each.
-            var few = 0
-            for _ in 0..<5 { few = try await max(few, peak(["--limit", "5000"])) }
-            let many = try await min(peak([]), peak([]))
+            // Read from outside, which may miss the peak at the end of a run: so several runs of each, if they are needed.
             // If rows were kept, each would cost more than a hundred bytes.
+            var (few, many) = (0, try await peak([]))
+            for _ in 0..<5 where few == 0 || many - few >= 4000 {
+                few = try await max(few, peak(["--limit", "5000"]))
+            }
+            if many - few >= 4000 { many = try await min(many, peak([])) }
             #expect(few > 0 && many - few < 4000, "\(few) kB for 5,000, \(many) kB for 50,000")
         }
     }
