@@ -83,7 +83,7 @@ struct CommandLineTests {
     )
     func mistake(_ words: [String], _ hint: String) throws {
         let mistake = try #require(CommandLineMistake(words))
-        #expect(mistake.status == .usage)
+        #expect(mistake.status == 2)
         #expect(mistake.errors.contains(hint), "\(mistake.errors)")
     }
 

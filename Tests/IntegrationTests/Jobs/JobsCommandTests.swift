@@ -76,7 +76,7 @@ struct JobsCommandTests {
     )
     func mistakes(_ words: [String], _ hint: String) throws {
         let mistake = try #require(CommandLineMistake(["jobs"] + words))
-        #expect(mistake.status == .usage)
+        #expect(mistake.status == 2)
         #expect(mistake.errors.contains(hint), "\(mistake.errors)")
     }
 

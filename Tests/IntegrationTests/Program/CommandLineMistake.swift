@@ -7,7 +7,7 @@ import Terminal
 /// For many mistakes: a start takes a debug build long, and all of them are told by the same code.
 struct CommandLineMistake {
     /// The exit status of the program.
-    let status: ExitStatus
+    let status: Int32
     /// What it writes to standard error.
     let errors: String
 
@@ -19,7 +19,7 @@ struct CommandLineMistake {
             _ = try Launch.command(launch.words)
             return nil
         } catch {
-            status = launch.reportParsing(error, Messages(style: .plain, sink: written))
+            status = launch.reportParsing(error, Messages(style: .plain, sink: written)).rawValue
             errors = written.text
         }
     }

@@ -54,7 +54,7 @@ struct RepeatedOptionTests {
     )
     func told(_ words: [String], _ name: String) throws {
         let mistake = try #require(CommandLineMistake(words))
-        #expect(mistake.status == .usage)
+        #expect(mistake.status == 2)
         let said = "error: \(name) is given more than once, but takes only one value\nSee: accountctl "
         #expect(mistake.errors.contains(said), "\(mistake)")
     }

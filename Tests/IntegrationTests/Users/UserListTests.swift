@@ -120,7 +120,7 @@ struct UserListTests {
     )
     func mistakes(_ words: [String], _ hint: String) throws {
         let mistake = try #require(CommandLineMistake(["user", "list"] + words))
-        #expect(mistake.status == .usage)
+        #expect(mistake.status == 2)
         #expect(mistake.errors.contains(hint), "\(mistake.errors)")
     }
 
