@@ -1,4 +1,5 @@
 import Foundation
+import Postgres
 import Sandbox
 import TestSupport
 
@@ -13,6 +14,8 @@ struct ExampleStage: Sendable {
 
     let database: TestDatabase
     let sandbox: Sandbox
+    /// One connection of the superuser, kept since a new session reads the catalog anew, which takes most of a reset.
+    private let admin: Pool
     /// The folder in which the examples are run, which holds `ids.txt`, `requests.txt` and `jobs.ndjson`.
     let folder: URL
     private let variables: [String: String]
@@ -36,15 +39,18 @@ struct ExampleStage: Sendable {
                         "PATH": folder.path + "/bin:/usr/bin:/bin", "HOME": folder.path, "ACCOUNTCTL_OPERATOR": "olga",
                         "ACCOUNTCTL_CONFIG": folder.path + "/accountctl.conf",
                     ]
-                    let stage = ExampleStage(
-                        database: database,
-                        sandbox: sandbox,
-                        folder: folder,
-                        variables: variables,
-                        resolver: server.address
-                    )
-                    try await stage.setUp()
-                    try await body(stage)
+                    try await database.withPool(asAdministrator: true, maximumConnections: 1) { admin in
+                        let stage = ExampleStage(
+                            database: database,
+                            sandbox: sandbox,
+                            admin: admin,
+                            folder: folder,
+                            variables: variables,
+                            resolver: server.address
+                        )
+                        try await stage.setUp()
+                        try await body(stage)
+                    }
                 }
             }
         }
@@ -69,7 +75,7 @@ struct ExampleStage: Sendable {
 
     /// Restores all rows as they were when the stage was set up.
     func reset() async throws {
-        try await database.psql("select example_stage.restore()")
+        try await admin.withConnection { try $0.execute("select example_stage.restore()") }
     }
 
     /// A hash over all rows.
