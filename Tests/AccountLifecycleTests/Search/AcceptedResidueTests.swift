@@ -52,6 +52,31 @@ import Testing
         }
     }
 
+    /// As on a server whose clock is set back, or that takes another's place.
+    @Test func theLastSearchCountsThoughTheFirstSeemsToHaveEndedLater() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp(apple: false)
+            try await stage.sql("create table public.invoices (id int, buyer uuid)")
+            let desk = stage.desk
+            _ = try await stage.pool.withConnection { connection in
+                try await desk.accept("public.invoices.buyer", reason: "kept ten years by law", on: connection)
+            }
+            let request = try await stage.request(person)
+            let end = try await stage.drive(request, once: .begun(.settle)) {
+                try await stage.sql("insert into public.invoices values (1, \(person.id))")
+                try await stage.sql(
+                    """
+                    update accountctl.deletion_steps
+                    set finished_at = finished_at + interval '1 hour'
+                    where step = 'verify'
+                    """
+                )
+            }
+            #expect(end == .ended(.verified))
+            #expect(try await stage.proofs(of: request) == ["accepted", "accepted", "accepted"])
+        }
+    }
+
     /// A search names the partition, and each year adds another one.
     @Test func aColumnOfAPartitionedTableIsAcceptedForItsPartitions() async throws {
         try await Stage.with { stage in

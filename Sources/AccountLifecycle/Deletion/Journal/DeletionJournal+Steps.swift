@@ -85,6 +85,19 @@ extension DeletionJournal {
         // concluded once more when the last pending revocation ends.
         let key = StepOutcome.grantUnknown.rawValue
         let unknown = isApple ? facts.counts?.filter { $0.key == key } ?? [:] : [:]
+        // The last search is known by its end, also where the clock was set back after the first.
+        let end: Statement =
+            step == .settle
+            ? """
+            greatest(
+                clock_timestamp(),
+                (
+                    select finished_at + interval '1 microsecond'
+                    from accountctl.deletion_steps
+                    where request_id = \(request) and step = \(DeletionStep.verify.rawValue)
+                )
+            )
+            """ : "clock_timestamp()"
         return """
             request as (
                 update accountctl.deletion_requests
@@ -105,7 +118,7 @@ extension DeletionJournal {
             step as (
                 insert into accountctl.deletion_steps as s (request_id, step, runs, started_at, finished_at, outcome, facts)
                 select
-                    \(request), \(step.rawValue), 1, clock_timestamp(), clock_timestamp(), \(outcome.rawValue), \(JSON(facts))
+                    \(request), \(step.rawValue), 1, clock_timestamp(), \(end), \(outcome.rawValue), \(JSON(facts))
                 from held
                 where not \(isApple) or exists (select from request)
                 on conflict (request_id, step) do update
