@@ -140,7 +140,7 @@ package struct PostgresError: Error, Sendable {
     /// Its other errors with that state, such as an unknown tenant, are permanent. The texts are those of its versions
     /// 1 and 2 (`lib/supavisor/errors`).
     private var tellsOfBusyPooler: Bool {
-        guard sqlState?.rawValue == "XX000", code == .connectionFailed || code == .connectionLost,
+        guard sqlState == .internalError, code == .connectionFailed || code == .connectionLost,
             let message = diagnostics?.message
         else { return false }
         // For a refused connection, libpq's own text precedes the message.

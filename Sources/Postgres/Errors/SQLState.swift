@@ -84,6 +84,8 @@ package struct SQLState: RawRepresentable, Hashable, Sendable, CustomStringConve
     static let cannotConnectNow = SQLState(rawValue: "57P03")
     /// 57P05: the server ended a session whose client was idle for too long.
     static let idleSessionTimeout = SQLState(rawValue: "57P05")
+    /// XX000, internal error: among others, a query of a key that a rule has rewritten.
+    package static let internalError = SQLState(rawValue: "XX000")
 
     /// Whether the same statement or transaction may succeed when it is retried.
     var isTransient: Bool {

@@ -83,6 +83,30 @@ import Testing
         }
     }
 
+    /// The server then says only that a key's query gave an unexpected result, as an internal error.
+    @Test func theRuleThatReplacesADeleteIsNamedAlone() async throws {
+        try await Stage.with { stage in
+            for statement in [
+                "create table public.bills (author uuid references auth.users on delete cascade)",
+                "create table public.notes (author uuid references auth.users on delete cascade)",
+                """
+                create function public.pass() returns trigger language plpgsql as $$ begin return old; end $$
+                """,
+                "create trigger of_bills before delete on public.bills for each row execute function public.pass()",
+                "create rule of_notes as on delete to public.notes do instead nothing",
+            ] as [Statement] { try await stage.sql(statement) }
+            let person = try await stage.fullAccount()
+            for table in ["bills", "notes"] {
+                try await stage.sql("insert into public.\(identifier: table) values (\(person.id))")
+            }
+            let blocker = try await onlyBlocker(of: person, on: stage)
+            #expect(blocker.code == .refusingTrigger)
+            #expect(blocker.table == "public.notes")
+            #expect(blocker.name == "of_notes")
+            #expect(blocker.detail == "SQLSTATE XX000")
+        }
+    }
+
     private func onlyBlocker(of person: Person, on stage: Stage) async throws -> Blocker {
         let request = try await stage.request(person)
         try await stage.drive(request)

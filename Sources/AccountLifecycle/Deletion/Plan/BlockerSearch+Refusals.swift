@@ -98,8 +98,11 @@ extension BlockerSearch {
             let tables = plan.unidentified.map(\.description).joined(separator: ", ")
             return Blocker(table: tables, name: nil, rows: nil, code: .unpublishable)
         default:
-            // The server does not say which trigger it was: it names functions of some languages only.
-            let triggers = plan.triggers.filter { table.isEmpty || $0.table.description == table }
+            // The server does not say which trigger it was: it names functions of some languages only. Where a rule
+            // replaces what a key does, it says that as an internal error.
+            let rules = state == .internalError ? plan.triggers.filter(\.isRule) : []
+            let triggers = (rules.isEmpty ? plan.triggers : rules)
+                .filter { table.isEmpty || $0.table.description == table }
             return Blocker(
                 table: table.isEmpty ? triggers.first?.table.description ?? TableName.users.description : table,
                 name: error.diagnostics?.constraint ?? names(of: triggers),

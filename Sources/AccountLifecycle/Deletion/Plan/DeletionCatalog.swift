@@ -20,6 +20,9 @@ package struct DeletionCatalog: Sendable, Hashable {
         /// Whether it belongs to Storage itself, by the schema of its function; an app may have others on the same
         /// tables.
         package let isOfStorage: Bool
+
+        /// Whether it is a rule.
+        var isRule: Bool { functionNames.isEmpty }
     }
 
     /// Our role's rights on a table.
