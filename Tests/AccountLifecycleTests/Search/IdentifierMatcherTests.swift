@@ -90,6 +90,16 @@ import Testing
         #expect(kinds(text, [Identifier(email: "o'brien@x.de")]) == [.email])
     }
 
+    /// Sign-up takes no such address, but an import may have brought it.
+    @Test(arguments: [
+        #"to "Anna B\C"@x.de!"#, #"{"e": "\"anna b\\c\"@x.de"}"#,
+        #"{"body": "{\"e\": \"\\\"anna b\\\\c\\\"@x.de\"}"}"#, #"("""anna b\\c""@x.de",1)"#,
+        "?e=%22anna%20b%5Cc%22%40x.de",
+    ])
+    func findsAnAddressWithBlanksQuotesAndBackslashes(text: String) {
+        #expect(kinds(text, [Identifier(email: #" "anna b\c"@x.de "#)]) == [.email])
+    }
+
     /// By hand, somebody may escape the at sign alone; in a form, the plus sign is a blank.
     @Test func findsWhatAPlusSignMayMean() {
         for address in ["anna+tag@x.de", "tag@x.de"] {
@@ -106,6 +116,7 @@ import Testing
     }
 
     @Test func capitalsAreOnesOwn() {
+        #expect(kinds("\u{130}nan@x.de i\u{307}nan@x.de", [Identifier(email: "\u{130}nan@x.de")]) == [.email, .email])
         #expect(kinds("Öner.Özil@x.de", [Identifier(email: "öner.özil@x.de")]) == [.email])
         #expect(kinds("STRASSE@x.de IRMAK@x.de", ["straße@x.de", "ırmak@x.de"].map(Identifier.init(email:))).isEmpty)
     }
@@ -127,6 +138,11 @@ import Testing
     @Test(arguments: ["auth0|5f7c8ec7c33c6c004bbafe82", "?u=auth0%7C5f7c8ec7c33c6c004bbafe82&x"])
     func findsAProviderIDInAURL(text: String) {
         #expect(kinds(text, [Identifier(providerID: "auth0|5f7c8ec7c33c6c004bbafe82")]) == [.providerID])
+    }
+
+    @Test(arguments: [#"{"sub": "CONTOSO\\anna.berg"}"#, #"{"b": "{\"sub\": \"CONTOSO\\\\anna.berg\"}"}"#])
+    func findsAProviderIDWithABackslash(text: String) {
+        #expect(kinds(text, [Identifier(providerID: #"CONTOSO\Anna.Berg"#)]) == [.providerID])
     }
 
     @Test func findsAppleSubsAndTelephoneNumbersAsWholeWords() {

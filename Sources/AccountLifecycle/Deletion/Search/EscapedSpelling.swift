@@ -12,14 +12,19 @@ enum EscapedSpelling {
     static func json(_ bytes: [UInt8]) -> [UInt8] {
         String(decoding: bytes, as: UTF8.self).utf16.flatMap { unit in
             unit < 0x80 && !"+&'<>`".utf16.contains(unit)
-                ? [UInt8(unit)] : Array("\\u".utf8) + hex(UInt8(unit >> 8)) + hex(UInt8(unit & 0xFF))
+                ? withinJSON([UInt8(unit)]) : Array("\\u".utf8) + hex(UInt8(unit >> 8)) + hex(UInt8(unit & 0xFF))
         }
     }
 
-    /// Bytes as in a text within JSON, where a backslash is written as two.
+    /// Bytes as in a text within JSON, where a backslash stands before each backslash and quote.
     static func withinJSON(_ bytes: [UInt8]) -> [UInt8] {
         let backslash = UInt8(ascii: "\\")
-        return bytes.flatMap { $0 == backslash ? [backslash, backslash] : [$0] }
+        return bytes.flatMap { $0 == backslash || $0 == UInt8(ascii: "\"") ? [backslash, $0] : [$0] }
+    }
+
+    /// Bytes as in a text within a composite value, where each backslash and quote is written twice.
+    static func withinComposite(_ bytes: [UInt8]) -> [UInt8] {
+        bytes.flatMap { $0 == UInt8(ascii: "\\") || $0 == UInt8(ascii: "\"") ? [$0, $0] : [$0] }
     }
 
     /// Bytes with each apostrophe, as in "o'brien@x.de", in the ways of HTML, SQL and quoted strings of programs; in

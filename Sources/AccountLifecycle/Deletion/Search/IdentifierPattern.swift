@@ -42,8 +42,8 @@ struct IdentifierPattern: Sendable, Hashable {
         }
     }
 
-    /// A value as it is, and as programs write it in URLs, in URLs within URLs, in JSON, in JSON within JSON, in HTML and
-    /// in SQL, in either case.
+    /// A value as it is, and as programs write it in URLs, in URLs within URLs, in JSON, in JSON within JSON, in composite
+    /// values, in HTML and in SQL, in either case.
     private static func spellings(of value: String) -> [[UInt8]] {
         var all: [[UInt8]] = []
         for value in cases(of: value).map({ Array($0.utf8) }) {
@@ -55,7 +55,7 @@ struct IdentifierPattern: Sendable, Hashable {
             }
             let spellings =
                 [value, once, EscapedSpelling.url(once), EscapedSpelling.json(value)]
-                + signs + EscapedSpelling.apostrophes(value)
+                + [EscapedSpelling.withinComposite(value)] + signs + EscapedSpelling.apostrophes(value)
             for spelling in spellings + spellings.map(EscapedSpelling.withinJSON) where !all.contains(spelling) {
                 all.append(spelling)
             }
@@ -79,7 +79,8 @@ struct IdentifierPattern: Sendable, Hashable {
             title += isWithinWord ? letter : own
             isWithinWord = scalar.isWord || scalar.isMark
         }
-        return [value, capitals, title]
+        // The lower case of this letter is two characters: an i, and a dot above.
+        return [value, capitals, title].flatMap { [$0, $0.replacing("i\u{307}", with: "\u{130}")] }
     }
 
     /// Whether the text at `start` is this pattern, and not a part of a longer word.
