@@ -52,7 +52,7 @@ extension DeletionPlan {
     func condition(forRowsGoingWith key: ForeignKey, user: UUID) -> Statement {
         let isDeleted = goingBeforehand.joined().contains { $0.table == key.table }
         let stays = key.target == profiles?.table && !isDeleted
-        let ways = ways(of: user).ways(to: key.table, without: stays ? [.users] : [])
+        let ways = ways(of: user, besidesKeysTo: stays ? .users : nil).ways(to: key.table)
         guard let first = ways.first else { return "false" }
         return ways.dropFirst().reduce("(" + first) { $0 + " or " + $1 } + ")"
     }
@@ -65,9 +65,15 @@ extension DeletionPlan {
 
     /// Unless told otherwise, self-references are followed for profiles only: the cascade deletes other rows that refer
     /// to their own table.
-    private func ways(of user: UUID, followedWithin tables: Set<TableName>? = nil) -> CascadeWays {
-        CascadeWays(
-            keys: Dictionary(parts.map { ($0.table, $0.reachedBy) }) { first, _ in first },
+    private func ways(
+        of user: UUID,
+        followedWithin tables: Set<TableName>? = nil,
+        besidesKeysTo target: TableName? = nil
+    ) -> CascadeWays {
+        let keys = parts.map { ($0.table, $0.reachedBy.filter { $0.target != target }) }
+        return CascadeWays(
+            keys: Dictionary(keys) { first, _ in first },
+            cycles: cycles,
             roots: ownRows(of: user),
             followedWithin: tables ?? Set([profiles?.table].compactMap(\.self))
         )

@@ -27,6 +27,8 @@ package struct DeletionPlan: Sendable, Hashable {
 
     /// Every table that loses rows, roots first.
     let parts: [Part]
+    /// Which of these refer to each other.
+    let cycles: TableCycles
     /// Every table that loses rows, or in which a key is set to NULL or a default.
     package let touched: [TableName]
     /// Keys that refuse the delete, and refer to tables that lose rows.
@@ -88,6 +90,7 @@ package struct DeletionPlan: Sendable, Hashable {
                 isDeletable: catalog.rights[table]?.mayDelete ?? false
             )
         }
+        cycles = TableCycles(reach.keys)
         touched = lost.union(changed).sorted()
         let refusing = onward.filter(\.mayRefuse)
         self.refusing = refusing

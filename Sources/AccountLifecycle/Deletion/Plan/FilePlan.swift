@@ -7,6 +7,8 @@ import Postgres
 package struct FilePlan: Sendable, Hashable {
     /// The tables that lose rows with files, and by which keys.
     let going: CascadeReach
+    /// Which of these refer to each other.
+    private let cycles: TableCycles
     /// Keys to files, and to rows deleted with them, that refuse the delete.
     package let refusing: [ForeignKey]
     /// Keys to files, and to rows deleted with them, that are not in effect: the referring rows would stay.
@@ -36,6 +38,7 @@ package struct FilePlan: Sendable, Hashable {
         let changing = Set(changed.map(\.table))
         let seen = changed.filter { catalog.faults(of: $0.table, isRoot: false).isEmpty }
         self.going = going
+        cycles = TableCycles(going.keys)
         self.refusing = refusing
         idle = onward.filter { $0.action != .taken }
         self.changed = seen
@@ -58,6 +61,7 @@ package struct FilePlan: Sendable, Hashable {
     func ways(of objects: [StoredObject]) -> CascadeWays {
         CascadeWays(
             keys: going.keys,
+            cycles: cycles,
             roots: [.files: CascadeWays.Root(condition: Self.areFiles(objects))],
             followedWithin: Set(going.tables)
         )
