@@ -16,6 +16,8 @@ struct ExportPlan: Sendable, Hashable {
     let tables: [TableName]
     /// The keys by which tables are reached from accounts.
     private let keys: [TableName: [ForeignKey]]
+    /// Which of the tables refer to each other, by ways that do not pass accounts.
+    private let cycles: TableCycles
     /// The keys that refer to accounts, by whatever column.
     private let naming: [TableName: [ForeignKey]]
     private let profiles: DeletionCatalog.Profiles?
@@ -38,12 +40,15 @@ struct ExportPlan: Sendable, Hashable {
         tables = order
         keys = reached
         let accounts = [.users] + (catalog.profiles.map { [$0.table] } ?? [])
+        cycles = TableCycles(reached.filter { !accounts.contains($0.key) })
         naming = Dictionary(grouping: catalog.foreignKeys.filter { accounts.contains($0.target) }, by: \.table)
     }
 
     /// A condition: the table's rows that concern the account.
     func condition(for table: TableName, user: UUID) -> Statement {
-        condition(for: table, user: user, without: [])
+        condition(for: table, user: user, without: []) { key, visited in
+            key.refers(to: SharedQueries<Rows>.writing { query(for: key, user: user, without: visited, &$0) })
+        }
     }
 
     /// An SQL expression: whether a row that concerns the account names another account too, by a key to accounts.
@@ -67,13 +72,42 @@ struct ExportPlan: Sendable, Hashable {
 
     private func isOfAccounts(_ table: TableName) -> Bool { table == .users || table == profiles?.table }
 
-    private func condition(for table: TableName, user: UUID, without visited: Set<TableName>) -> Statement {
+    /// Rows of a table that concern the account, by the keys to tables that were not visited before.
+    private struct Rows: Hashable {
+        let table: TableName
+        /// Those of the visited tables to which keys may lead back.
+        let visited: Set<TableName>
+    }
+
+    /// A query for the rows that concern the account, to which a key may refer.
+    private func query(
+        for key: ForeignKey,
+        user: UUID,
+        without visited: Set<TableName>,
+        _ shared: inout SharedQueries<Rows>
+    ) -> Statement {
+        let condition = condition(for: key.target, user: user, without: visited) { onward, visited in
+            let rows = Rows(table: onward.target, visited: visited.filter { cycles.join($0, onward.target) })
+            return shared.rows(referringBy: onward, to: rows) {
+                query(for: onward, user: user, without: visited, &$0)
+            }
+        }
+        return key.targets(whereAny: [condition])
+    }
+
+    /// A condition: the rows of a table that concern the account, given the condition of rows that refer by a key to
+    /// such rows of tables that were not visited yet.
+    private func condition(
+        for table: TableName,
+        user: UUID,
+        without visited: Set<TableName>,
+        _ matches: (ForeignKey, Set<TableName>) -> Statement
+    ) -> Statement {
         if table == .users { return "\(identifier: "id") = \(user)" }
         if let profiles, profiles.table == table { return "\(identifier: profiles.key) = \(user)" }
         let all = (keys[table] ?? []).filter { !visited.contains($0.target) }
-        let direct = all.filter(namesAccount).map { Way($0, matches($0, user: user, without: visited)) }
-        let onward = all.filter { !namesAccount($0) }
-            .map { Way($0, matches($0, user: user, without: visited.union([table]))) }
+        let direct = all.filter(namesAccount).map { Way($0, names($0, user)) }
+        let onward = all.filter { !namesAccount($0) }.map { Way($0, matches($0, visited.union([table]))) }
         var ways = direct.map(\.isOwn)
         if let leads = Self.leads(onward) {
             ways.append("(" + Self.joined([leads] + direct.map { $0.isOwnOrUnset($0.isOwn) }, " and ") + ")")
@@ -121,10 +155,8 @@ struct ExportPlan: Sendable, Hashable {
         return key.target == profiles.table && key.targetColumns == [profiles.key]
     }
 
-    private func matches(_ key: ForeignKey, user: UUID, without visited: Set<TableName>) -> Statement {
-        if namesAccount(key), let column = key.columns.first { return "\(identifier: column) = \(user)" }
-        return key.refers(toRowsWhere: condition(for: key.target, user: user, without: visited))
-    }
+    /// A condition: a key of one column names the account.
+    private func names(_ key: ForeignKey, _ user: UUID) -> Statement { "\(identifier: key.columns[0]) = \(user)" }
 
     private static func joined(_ parts: [Statement], _ word: Statement) -> Statement {
         parts.dropFirst().reduce(parts[0]) { $0 + word + $1 }
