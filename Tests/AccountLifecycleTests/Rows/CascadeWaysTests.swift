@@ -59,4 +59,13 @@ import Testing
         let rows = plan.goingRows(of: part, user: UUID()).selecting("ctid")
         #expect(rows.text.utf8.count < bytes)
     }
+
+    /// Dictionaries of the same keys have an order of their own each.
+    @Test func plansOfOneSchemaAreEqual() {
+        let tables = (0..<10).map { TableName("public", "t\($0)") }
+        let keys = ForeignKey.from(tables, toAllOthers: true)
+        func plan() -> DeletionPlan { DeletionPlan(DeletionCatalog(foreignKeys: keys)) }
+        let first = plan()
+        for _ in 0..<10 { #expect(plan() == first) }
+    }
 }

@@ -17,7 +17,8 @@ struct TableCycles: Sendable, Hashable {
             for key in keys[table] ?? [] { follow(key.target) }
             left.append(table)
         }
-        for table in keys.keys { follow(table) }
+        // In order, so that two plans of one schema are equal.
+        for table in keys.keys.sorted() { follow(table) }
         let referring = Dictionary(grouping: keys.values.joined(), by: \.target)
         var first: [TableName: TableName] = [:]
         func gather(_ table: TableName, with one: TableName) {
