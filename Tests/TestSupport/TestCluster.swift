@@ -97,12 +97,12 @@ package struct TestCluster: Sendable {
         singleTransaction: Bool = false
     ) async throws -> String {
         var arguments = [
-            "psql", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-d", conninfo(database: database, user: user),
+            "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-d", conninfo(database: database, user: user),
         ]
         if singleTransaction { arguments.append("-1") }
         for file in files { arguments += ["-f", file] }
         if let sql { arguments += ["-c", sql] }
-        return try await Self.command(arguments)
+        return try await Self.output(of: "psql", arguments)
     }
 
     private static func remove(_ folder: String) async throws {
@@ -119,19 +119,28 @@ package struct TestCluster: Sendable {
     /// - Throws: ``TestSupportError`` with the command's standard error when it fails.
     @discardableResult
     package static func command(_ words: [String], environment: [String: String] = [:]) async throws -> String {
+        // Unlike a name, `env` may be given a path.
+        try await output(of: "env", words, environment: environment)
+    }
+
+    private static func output(
+        of program: String,
+        _ arguments: [String],
+        environment: [String: String] = [:]
+    ) async throws -> String {
         let updates = Dictionary(
             uniqueKeysWithValues: environment.map { (Environment.Key(stringLiteral: $0.key), Optional($0.value)) }
         )
         let result = try await run(
-            .name("env"),
-            arguments: Arguments(words),
+            .name(program),
+            arguments: Arguments(arguments),
             environment: .inherit.updating(updates),
             output: .string(limit: 16 << 20),
             error: .string(limit: 1 << 20)
         )
         guard result.terminationStatus.isSuccess else {
             throw TestSupportError(
-                "\(words.joined(separator: " ")): \(result.terminationStatus)\n\(result.standardError)"
+                "\(program) \(arguments.joined(separator: " ")): \(result.terminationStatus)\n\(result.standardError)"
             )
         }
         return result.standardOutput.trimmingCharacters(in: .newlines)
