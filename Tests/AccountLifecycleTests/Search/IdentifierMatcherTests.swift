@@ -71,8 +71,9 @@ import Testing
     }
 
     @Test(arguments: [
-        "anna+tag@x.de", "?email=anna%2Btag%40x.de", "?email=anna%2btag%40x.de&b",
-        "?next=%2Fr%3Fe%3Danna%252Btag%2540x.de", #"{"e": "anna\u002Btag@x.de"}"#,
+        "anna+tag@x.de", "?email=anna%2Btag@x.de", "?email=anna%2Btag%40x.de", "?email=anna%2btag%40x.de&b",
+        "?next=%2Fr%3Fe%3Danna%252Btag%2540x.de", "?next=%2Fr%3Fe%3Danna%252Btag%40x.de",
+        #"{"e": "anna\u002Btag@x.de"}"#,
         #"{"e": "anna+tag\u0040x.de"}"#, #"{"body": "{\"e\": \"anna+tag\\u0040x.de\"}"}"#,
         #"{"body": "{\"e\": \"anna\\u002btag@x.de\"}"}"#,
     ])
@@ -105,10 +106,12 @@ import Testing
         for address in ["anna+tag@x.de", "tag@x.de"] {
             #expect(kinds("?e=anna+tag%40x.de", [Identifier(email: address)]) == [.email])
         }
+        #expect(kinds("?e=anna+j%C3%B6rg@x.de", [Identifier(email: "jörg@x.de")]).isEmpty)
     }
 
     @Test(arguments: [
-        "jörg@x.de", "?e=j%C3%B6rg%40x.de", #"{"e": "j\u00f6rg@x.de"}"#, "JÖRG@X.DE", "?e=J%C3%96RG%40X.DE",
+        "jörg@x.de", "?e=j%C3%B6rg@x.de", "?e=j%C3%B6rg%40x.de", #"{"e": "j\u00f6rg@x.de"}"#, "JÖRG@X.DE",
+        "?e=J%C3%96RG%40X.DE",
         #"{"e": "J\u00D6RG@X.DE"}"#, #"{"body": "{\"e\": \"j\\u00f6rg@x.de\"}"}"#,
     ])
     func findsAnAddressBeyondASCII(text: String) {

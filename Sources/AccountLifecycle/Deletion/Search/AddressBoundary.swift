@@ -17,7 +17,11 @@ enum AddressBoundary {
             while start > 0, text[start - 1] == UInt8(ascii: "_") { start -= 1 }
         }
         // Whatever writes the at sign as "%40" writes a plus sign as "%2B": what it writes as "+" is a blank.
-        if start > 0, text[start - 1] == UInt8(ascii: "+"), text[address].contains(UInt8(ascii: "%")) { return false }
+        if start > 0, text[start - 1] == UInt8(ascii: "+"), text[address].contains(UInt8(ascii: "%")),
+            !text[address].contains(UInt8(ascii: "@"))
+        {
+            return false
+        }
         return Neighbour.of(start, in: text) { $0.isWord || joiners.contains($0) }
     }
 

@@ -8,6 +8,12 @@ enum EscapedSpelling {
         }
     }
 
+    /// Bytes as `encodeURI` and Foundation's URLs write them in a query: what a query may contain stays (RFC 3986, 3.4); in
+    /// lower case.
+    static func query(_ bytes: [UInt8]) -> [UInt8] {
+        bytes.flatMap { "!$&'()*+,;=:@/?".utf8.contains($0) ? [$0] : url([$0]) }
+    }
+
     /// UTF-8 as escaped by JSON writers that emit only ASCII, without HTML's special characters; in lower case.
     static func json(_ bytes: [UInt8]) -> [UInt8] {
         String(decoding: bytes, as: UTF8.self).utf16.flatMap { unit in

@@ -53,9 +53,13 @@ struct IdentifierPattern: Sendable, Hashable {
             let signs = ["%40", "\\u0040"].map { sign -> [UInt8] in
                 value.flatMap { $0 == UInt8(ascii: "@") ? Array(sign.utf8) : [$0] }
             }
+            // A plus sign stays in a query, where servers take it for a blank: many apps escape it themselves.
+            let query = EscapedSpelling.query(value)
+            let plus = query.flatMap { $0 == UInt8(ascii: "+") ? Array("%2b".utf8) : [$0] }
+            let plain = [value, once, query, plus]
+            let marked = [EscapedSpelling.json(value), EscapedSpelling.withinComposite(value)]
             let spellings =
-                [value, once, EscapedSpelling.url(once), EscapedSpelling.json(value)]
-                + [EscapedSpelling.withinComposite(value)] + signs + EscapedSpelling.apostrophes(value)
+                plain + plain.map(EscapedSpelling.url) + marked + signs + EscapedSpelling.apostrophes(value)
             for spelling in spellings + spellings.map(EscapedSpelling.withinJSON) where !all.contains(spelling) {
                 all.append(spelling)
             }
