@@ -91,6 +91,12 @@ import Testing
         #expect(kinds(text, [Identifier(email: "o'brien@x.de")]) == [.email])
     }
 
+    @Test(arguments: [#"ask anna\_berg@x.de."#, #"{"body": "ask anna\\_berg@x.de"}"#])
+    func findsAnAddressInMarkdown(text: String) {
+        #expect(kinds(text, [Identifier(email: "anna_berg@x.de")]) == [.email])
+        #expect(kinds(text, [Identifier(email: "berg@x.de")]).isEmpty)
+    }
+
     /// Sign-up takes no such address, but an import may have brought it.
     @Test(arguments: [
         #"to "Anna B\C"@x.de!"#, #"{"e": "\"anna b\\c\"@x.de"}"#,

@@ -33,6 +33,11 @@ enum EscapedSpelling {
         bytes.flatMap { $0 == UInt8(ascii: "\\") || $0 == UInt8(ascii: "\"") ? [$0, $0] : [$0] }
     }
 
+    /// Bytes as in Markdown that programs write, where a backslash keeps an underscore from being emphasis.
+    static func markdown(_ bytes: [UInt8]) -> [UInt8] {
+        bytes.flatMap { $0 == UInt8(ascii: "_") ? [UInt8(ascii: "\\"), $0] : [$0] }
+    }
+
     /// Bytes with each apostrophe, as in "o'brien@x.de", in the ways of HTML, SQL and quoted strings of programs; in
     /// lower case.
     static func apostrophes(_ bytes: [UInt8]) -> [[UInt8]] {

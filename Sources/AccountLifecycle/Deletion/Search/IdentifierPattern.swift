@@ -43,7 +43,7 @@ struct IdentifierPattern: Sendable, Hashable {
     }
 
     /// A value as it is, and as programs write it in URLs, in URLs within URLs, in JSON, in JSON within JSON, in composite
-    /// values, in HTML and in SQL, in either case.
+    /// values, in Markdown, in HTML and in SQL, in either case.
     private static func spellings(of value: String) -> [[UInt8]] {
         var all: [[UInt8]] = []
         for value in cases(of: value).map({ Array($0.utf8) }) {
@@ -57,7 +57,9 @@ struct IdentifierPattern: Sendable, Hashable {
             let query = EscapedSpelling.query(value)
             let plus = query.flatMap { $0 == UInt8(ascii: "+") ? Array("%2b".utf8) : [$0] }
             let plain = [value, once, query, plus]
-            let marked = [EscapedSpelling.json(value), EscapedSpelling.withinComposite(value)]
+            let marked = [
+                EscapedSpelling.json(value), EscapedSpelling.withinComposite(value), EscapedSpelling.markdown(value),
+            ]
             let spellings =
                 plain + plain.map(EscapedSpelling.url) + marked + signs + EscapedSpelling.apostrophes(value)
             for spelling in spellings + spellings.map(EscapedSpelling.withinJSON) where !all.contains(spelling) {
