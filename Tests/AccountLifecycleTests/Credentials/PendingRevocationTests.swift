@@ -230,6 +230,12 @@ import Testing
                 as: String.self
             )
             #expect(kept.allSatisfy { $0.contains("yet: 1, kept sealed") && $0.contains("tried until \(day)") })
+            // As the app's article says of `pending`.
+            let days = try await stage.value(
+                "select extract(day from give_up_at - created_at)::int from accountctl.pending_revocations",
+                as: Int.self
+            )
+            #expect(days == 30)
         }
     }
 
