@@ -52,16 +52,17 @@ import Testing
         }
     }
 
-    /// An outage of Storage costs an attempt a few calls, each for fewer files.
-    @Test func aCallThatFailsHoweverFewFilesItIsForFailsTheStep() async throws {
+    /// An outage of Storage costs an attempt a few calls, each for fewer files; one, if Storage asks to be left alone.
+    @Test(arguments: [(Fault.html(status: 502), 3), (.status(502, retryAfter: "900"), 1)])
+    func aCallThatFailsHoweverFewFilesItIsForFailsTheStep(_ fault: Fault, _ calls: Int) async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp()
             try await stage.addFiles(40, of: person)
             let request = try await stage.request(person)
-            let id = stage.sandbox.faults.set(.html(status: 502), for: .storageDeleteMany)
+            let id = stage.sandbox.faults.set(fault, for: .storageDeleteMany)
             let situation = try await stage.drive(request).failure
             #expect(situation.code == .storageUnusable)
-            #expect(stage.sandbox.journal.count(.storageDeleteMany) == 3)
+            #expect(stage.sandbox.journal.count(.storageDeleteMany) == calls)
             stage.sandbox.faults.clear(id)
             #expect(try await stage.drive(request) == .ended(.verified))
         }
