@@ -56,7 +56,10 @@ import Testing
         try await CredentialStage.with { stage in
             let anna = try await stage.signUp()
             try await stage.sql(
-                "update accountctl.apple_credentials set doubts = 3, checked_at = now(), last_live_at = now()"
+                """
+                update accountctl.apple_credentials
+                set doubts = 3, checked_at = now(), last_live_at = now(), team_id = 'OTHERTEAM1'
+                """
             )
             try await stage.pool.withConnection { connection in
                 try AppleCredential.store(
@@ -72,6 +75,8 @@ import Testing
                 #expect(held.doubts == 0)
                 #expect(held.checkedAt == nil)
                 #expect(held.lastLiveAt == nil)
+                let team = try connection.one("select team_id from accountctl.apple_credentials", as: String.self)
+                #expect(team == stage.sandbox.apple.teamID)
             }
         }
     }
