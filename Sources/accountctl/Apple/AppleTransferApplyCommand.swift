@@ -82,8 +82,11 @@ struct AppleTransferApplyCommand: AccountctlCommand {
             progress.finish(run.done + run.conflicts)
             try context.output.show(TransferSheet.applying(foreseen, run))
             let status = Self.end(run, options, context)
-            if let failure = Self.failure(of: unmoved, run) { throw failure }
-            return status
+            guard let failure = Self.failure(of: unmoved, run) else { return status }
+            // The statements may be those of another schema than the database has.
+            let missing = unmoved.first { SchemaGap.tells($0.error) }
+            if let missing, let gap = await SchemaGap(context: context).explanation(of: missing.error) { throw gap }
+            throw failure
         }
     }
 

@@ -13,11 +13,12 @@ struct SchemaGap {
 
     let context: CommandContext
 
+    /// Whether the server did not find something that another schema may have.
+    static func tells(_ error: PostgresError) -> Bool { error.sqlState.map { telling.contains($0) } ?? false }
+
     /// The error that replaces the server's; nil if the schema is not the cause, or cannot be read.
     func explanation(of error: any Error) async -> CommandError? {
-        guard let error = error as? PostgresError, let state = error.sqlState, Self.telling.contains(state) else {
-            return nil
-        }
+        guard let error = error as? PostgresError, Self.tells(error) else { return nil }
         let plan: MigrationPlan
         do {
             plan = try await context.withMigrations { engine, connection in try engine.plan(on: connection) }

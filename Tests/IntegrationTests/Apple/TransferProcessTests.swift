@@ -319,5 +319,27 @@ struct TransferProcessTests {
         }
     }
 
+    @Test("Apply on a newer schema names the version that it needs")
+    func newerSchema() async throws {
+        try await AppleProgram.with { program in
+            let person = try await program.signUp(credential: false)
+            try await program.database.psql(
+                """
+                insert into accountctl.apple_transfers
+                    (user_id, client_id, target_team, transfer_identifier, new_sub, state)
+                values ('\(person.id)', '\(AppleProgram.clientID)', '\(Self.recipient)', 't', 'new', 'exchanged');
+                insert into accountctl.migrations (number, name, bundle, checksum, state, duration_ms, version)
+                values (9001, 'tomorrow', 'core', repeat('0', 64), 'done', 1, '99.1.0');
+                alter table accountctl.apple_credentials rename to credentials;
+                """
+            )
+            let applied = try await transfer(program, "apply", "--confirm", AppleProgram.clientID)
+            #expect(applied.status == 5, "\(applied)")
+            for part in ["ahead of this program", "99.1.0", "migrate status"] {
+                #expect(applied.errors.contains(part), "\(part): \(applied)")
+            }
+        }
+    }
+
     private static let identities = "select string_agg(provider_id, ' ' order by user_id) from auth.identities"
 }
