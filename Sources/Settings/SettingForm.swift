@@ -137,9 +137,12 @@ extension SettingForm {
                 for part in inner.split(separator: ",") {
                     // Also tabs, and the line ends of a variable with one element a line.
                     let item = part.trimming { $0.isWhitespace || $0 == "\"" }
+                    // A line end within it stands where a comma is missing.
+                    guard !item.isEmpty, !item.contains(where: \.isNewline) else { return nil }
                     // A bracket without its pair is left from brackets around the list. An IPv6 address has both.
-                    guard !item.isEmpty, item.contains("[") == item.contains("]") else { return nil }
-                    guard let value = form.parse(String(item)) else { return nil }
+                    guard item.contains("[") == item.contains("]"), let value = form.parse(String(item)) else {
+                        return nil
+                    }
                     values.append(value)
                 }
                 return values

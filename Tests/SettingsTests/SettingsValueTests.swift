@@ -34,6 +34,14 @@ struct SettingsValueTests {
         #expect(settings.deletion.buckets == ["a", "b"])
     }
 
+    @Test("A list with a line end in place of a comma is refused", arguments: ["a\nb", "[a,\n  b\r\n  c\n]"])
+    func missingComma(_ text: String) {
+        let variable = SettingsInputs.variable(of: "deletion.kept_buckets")
+        let (settings, problems) = Settings.check(inputs(variables: [variable: text]))
+        #expect(settings.deletion.keptBuckets.isEmpty)
+        #expect(problems.map(\.message) == ["\"\(text)\" is not a list with commas, each a text"])
+    }
+
     @Test("The byte order mark that Windows editors write is not part of the first key")
     func byteOrderMark() throws {
         let settings = try Settings(inputs("\u{FEFF}deletion.grace = 2h\r\nproduction = no\r\n"))
