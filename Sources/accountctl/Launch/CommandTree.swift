@@ -76,8 +76,8 @@ struct CommandPath {
 
     /// The command of this group with a similar name.
     private func similar(_ name: String) -> [String]? {
-        // The parser's own command, which is no subcommand.
-        let own = commands.count == 1 ? ["help"] : []
+        // The parser's own command, which is no subcommand: it has neither help nor a page of the manual.
+        let own = commands.count == 1 && name != "help" ? ["help"] : []
         return NearestName.of(name, among: last.shownSubcommands.flatMap { $0.names } + own).map { ["\(text) \($0)"] }
     }
 }

@@ -55,6 +55,13 @@ struct CommandLineTests {
         #expect(said.contains(hint), "\(said)")
     }
 
+    /// `help help` and `manual help` ask about a command that only the parser has.
+    @Test("For help itself, which has no help, help is not suggested")
+    func helpItself() {
+        let mistake = CommandPath(root: Accountctl.self, words: ["help"]).mistake
+        #expect(mistake?.hint == "See: accountctl --help")
+    }
+
     @Test(
         "A mistake on the command line is named, with what may be meant, and the exit code is 2",
         arguments: [
