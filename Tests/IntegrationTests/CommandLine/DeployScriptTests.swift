@@ -30,7 +30,10 @@ struct DeployScriptTests {
         let script = [Repository.path("deploy/\(words[0])")] + words.dropFirst()
         let called = try await TestCluster.command(
             ["sh", "-c", "cd \"$0\" && { \"$@\" cluster || true; }", folder] + script,
-            environment: ["ACCOUNTCTL_POSTGRES_BIN": "\(folder)/bin", "PATH": "\(folder)/bin:\(path)"]
+            // With CDPATH, as some shells export it, cd prints a path of its own.
+            environment: [
+                "ACCOUNTCTL_POSTGRES_BIN": "\(folder)/bin", "PATH": "\(folder)/bin:\(path)", "CDPATH": folder,
+            ]
         )
         #expect(called.contains(" \(folder)/cluster/\(part) "), "\(called)")
     }
