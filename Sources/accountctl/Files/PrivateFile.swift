@@ -31,6 +31,9 @@ enum PrivateFile {
             guard found.st_mode & S_IFMT == S_IFREG else {
                 throw CommandError(.usage, "\(path) is a pipe, a device or a socket", hint: "Name a file.")
             }
+            guard !leadsToOpenFile(path) else {
+                throw CommandError(.usage, "\(path) is a link to an open file of the program", hint: "Name a file.")
+            }
             if !replaces { throw exists(path, advice) }
         }
         let partial = path + ".partial-\(getpid())"
@@ -51,6 +54,14 @@ enum PrivateFile {
             throw errno == EEXIST ? exists(path, advice) : CommandError.cannotWrite(path)
         }
         return result
+    }
+
+    /// Whether a path is a link such as `/dev/stdout`, whose place a new file would take for all programs.
+    private static func leadsToOpenFile(_ path: String) -> Bool {
+        let start = Array("/proc/self/fd/".utf8)
+        var target = [CChar](repeating: 0, count: start.count)
+        let length = readlink(path, &target, target.count)
+        return length == start.count && target.map(UInt8.init(bitPattern:)) == start
     }
 
     private static func exists(_ path: String, _ advice: String) -> CommandError {

@@ -68,6 +68,21 @@ struct UserExportFileTests {
         }
     }
 
+    #if os(Linux)
+        /// Such a link as /dev/stdout, which root would replace for all programs of the machine.
+        @Test("An archive does not take the place of a link to an open file")
+        func openFile() async throws {
+            try await OperatorStage.with(accounts: 1) { stage in
+                let (link, open) = (stage.path("link"), "/proc/self/fd/0")
+                try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: open)
+                let words = ["user", "export", Self.anna, "--without-files", "--force", "--output", link]
+                let result = try await stage.run(words)
+                #expect(result.status == 2 && result.errors.contains("is a link to an open file"), "\(result.errors)")
+                #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link) == open)
+            }
+        }
+    #endif
+
     @Test("A run that is ended in the middle leaves nothing of the archive behind")
     func ended() async throws {
         try await StorageStage.with { storage in
