@@ -12,7 +12,9 @@ struct DeployScriptTests {
     )
     func relativeFolder(_ words: [String], _ part: String) async throws {
         let files = FileManager.default
-        let folder = try TestCluster.shared().folder + "/scripts-\(UUID().uuidString.prefix(8).lowercased())"
+        // Not in the cluster's folder: in a container, memory is often mounted without the right to run programs.
+        let folder = files.temporaryDirectory
+            .appendingPathComponent("scripts-\(UUID().uuidString.prefix(8).lowercased())").path
         defer { try? files.removeItem(atPath: folder) }
         for made in ["bin", "cluster/data"] {
             try files.createDirectory(atPath: "\(folder)/\(made)", withIntermediateDirectories: true)
