@@ -79,6 +79,9 @@ import Testing
                 )
                 let renewed = try harness.queue.renewWaitsAhead(on: connection)
                 #expect(renewed == 2)
+                // Whoever starts looks for them, and must not put off what began before.
+                let again = try harness.queue.renewWaitsAhead(on: connection)
+                #expect(again == 0)
                 return try connection.query(
                     """
                     select round(extract(epoch from run_at - clock_timestamp()) / 600)::bigint
