@@ -25,6 +25,10 @@ struct ErasureListTests {
             for user in [cancelled, paused] {
                 try await AccountctlProcess.must(["deletion", "request", user, "--confirm=\(user)"], site.variables)
             }
+            // The list's pause is a later one than this, which was ended.
+            for act in ["pause", "resume"] {
+                try await AccountctlProcess.must(["deletion", act, paused], site.variables)
+            }
             let backup = try await TableBackup(of: database)
             try await AccountctlProcess.must(
                 ["deletion", "rehearse", erased, "--confirm=\(erased)", "--no-input"],
