@@ -138,13 +138,21 @@ struct SearchStatements: Sendable {
     /// rows.
     private static let longEnough = 8
 
-    /// The common beginning of the spellings, or each of them: every further one costs the server another look at all
-    /// the data.
-    private static func starts(of spellings: [[UInt8]]) -> [String] {
-        let common = spellings.dropFirst().reduce(spellings.first ?? []) { common, spelling in
-            // Not into the middle of a character, where upper and lower case differ.
-            Array(zip(common, spelling).prefix { $0 == $1 && $0 < 0x80 }.map(\.0))
+    /// The common beginnings of spellings that begin alike for long enough, and the other spellings as they are: every
+    /// further text costs the server another look at all the data.
+    static func starts(of spellings: [[UInt8]]) -> [String] {
+        var starts: [[UInt8]] = []
+        for spelling in spellings {
+            let common = starts.map { start in
+                // Not into the middle of a character, where upper and lower case differ.
+                Array(zip(start, spelling).prefix { $0 == $1 && $0 < 0x80 }.map(\.0))
+            }
+            if let index = common.firstIndex(where: { $0.count >= longEnough }) {
+                starts[index] = common[index]
+            } else {
+                starts.append(spelling)
+            }
         }
-        return (common.count >= longEnough ? [common] : spellings).map { String(decoding: $0, as: UTF8.self) }
+        return starts.map { String(decoding: $0, as: UTF8.self) }
     }
 }
