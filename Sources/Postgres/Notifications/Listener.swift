@@ -52,6 +52,7 @@ package enum Listener {
     ) async {
         let backoff = Backoff()
         var failures = 0
+        var told: Set<Failure> = []
         while !Task.isCancelled {
             let (signals, signal) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
             let failedBefore = failures
@@ -81,6 +82,7 @@ package enum Listener {
                 // A connection that had listened is reopened quickly; merely being let in says nothing about the next
                 // one.
                 failures = 1
+                told = []
             } catch let error as PostgresError where error.code == .notBehindPooler {
                 hear(.unavailable(error))
                 return
@@ -90,15 +92,22 @@ package enum Listener {
             } catch {
                 return
             }
-            // An outage may last for hours.
+            // An outage may last for hours. Why the connection was lost is seldom why it cannot be opened again.
+            let isNew = told.insert(Failure(code: failure.code, state: failure.sqlState)).inserted
             logger.log(
-                level: failures % 100 == 1 ? .info : .debug,
+                level: isNew || failures % 100 == 1 ? .info : .debug,
                 "the listening connection failed",
                 metadata: ["reason": "\(failure)", "times": "\(failures)"]
             )
             hear(.lost(failure))
             try? await Task.sleep(for: backoff.wait(afterFailures: failures, random: .random(in: 0...1)))
         }
+    }
+
+    /// A kind of failure.
+    private struct Failure: Hashable {
+        let code: PostgresError.Code
+        let state: SQLState?
     }
 
     /// The reason not to listen over a route; nil if there is none.
