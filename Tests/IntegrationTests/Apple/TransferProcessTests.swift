@@ -321,7 +321,7 @@ struct TransferProcessTests {
 
     @Test("Apply on a newer schema names the version that it needs")
     func newerSchema() async throws {
-        try await AppleProgram.with { program in
+        try await AppleProgram.with(recorded: true) { program in
             let person = try await program.signUp(credential: false)
             try await program.database.psql(
                 """
