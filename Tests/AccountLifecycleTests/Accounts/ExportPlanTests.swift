@@ -52,15 +52,9 @@ struct ExportPlanTests {
 
     @Test("However keys meet, the rows are those that lead to the account and to nobody else")
     func keysThatMeet() async throws {
-        var random = SeededRandom(seed: 1)
-        let graphs = (0..<8).map { TableGraph("graph_\($0)", isCyclic: $0 % 2 == 1, using: &random) }
         try await Stage.with { stage in
             let person = try await stage.signUp(apple: false)
-            for graph in graphs {
-                try await stage.admin.withTransaction { connection in
-                    for statement in graph.creating(for: person.id) { try connection.execute(statement) }
-                }
-            }
+            let graphs = try await TableGraph.createSome(for: person.id, on: stage)
             let plan = try await stage.admin.withConnection { ExportPlan(try DeletionCatalog.read(on: $0)) }
             var meetings = 0
             for graph in graphs {

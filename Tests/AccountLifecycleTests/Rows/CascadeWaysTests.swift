@@ -1,6 +1,5 @@
 import Foundation
 import Postgres
-import TestSupport
 import Testing
 
 @testable import AccountLifecycle
@@ -8,15 +7,9 @@ import Testing
 /// The rows that go with an account, however many ways of keys lead to it.
 @Suite(.timeLimit(.minutes(5))) struct CascadeWaysTests {
     @Test func rowsAreThoseOfAllWaysHoweverTheseMeet() async throws {
-        var random = SeededRandom(seed: 1)
-        let graphs = (0..<8).map { TableGraph("graph_\($0)", isCyclic: $0 % 2 == 1, using: &random) }
         try await Stage.with { stage in
             let person = try await stage.signUp(apple: false)
-            for graph in graphs {
-                try await stage.admin.withTransaction { connection in
-                    for statement in graph.creating(for: person.id) { try connection.execute(statement) }
-                }
-            }
+            let graphs = try await TableGraph.createSome(for: person.id, on: stage)
             let plan = try await stage.pool.withConnection { DeletionPlan(try DeletionCatalog.read(on: $0)) }
             var meetings = 0
             var found: [TableName: Set<Int>] = [:]

@@ -11,13 +11,9 @@ import Testing
     /// another schema.
     @Test(arguments: [false, true], ["keep", "keep it"])
     func theOneThatRaisesIsNamedAlone(_ isShared: Bool, _ keeper: String) async throws {
-        try await Stage.with { stage in
-            for statement in [
-                "create table public.bills (author uuid references auth.users on delete cascade)",
-                "create table public.notes (author uuid references auth.users on delete cascade)",
-                """
-                create function public.pass() returns trigger language plpgsql as $$ begin return old; end $$
-                """,
+        try await expectThatOfNotesIsNamedAlone(
+            "SQLSTATE P0001",
+            [
                 """
                 create function public.\(identifier: keeper)() returns trigger language plpgsql as $$
                 begin
@@ -37,17 +33,8 @@ import Testing
                 create trigger of_notes before delete on public.notes
                 for each row execute function public.\(identifier: keeper)()
                 """,
-            ] as [Statement] { try await stage.sql(statement) }
-            let person = try await stage.fullAccount()
-            for table in ["bills", "notes"] {
-                try await stage.sql("insert into public.\(identifier: table) values (\(person.id))")
-            }
-            let blocker = try await onlyBlocker(of: person, on: stage)
-            #expect(blocker.code == .refusingTrigger)
-            #expect(blocker.table == "public.notes")
-            #expect(blocker.name == "of_notes")
-            #expect(blocker.detail == "SQLSTATE P0001")
-        }
+            ]
+        )
     }
 
     /// A log requires the acting user, or an existing account: no row blocks the delete, and no rule of a key would
@@ -85,16 +72,28 @@ import Testing
 
     /// The server then says only that a key's query gave an unexpected result, as an internal error.
     @Test func theRuleThatReplacesADeleteIsNamedAlone() async throws {
-        try await Stage.with { stage in
-            for statement in [
-                "create table public.bills (author uuid references auth.users on delete cascade)",
-                "create table public.notes (author uuid references auth.users on delete cascade)",
-                """
-                create function public.pass() returns trigger language plpgsql as $$ begin return old; end $$
-                """,
+        try await expectThatOfNotesIsNamedAlone(
+            "SQLSTATE XX000",
+            [
                 "create trigger of_bills before delete on public.bills for each row execute function public.pass()",
                 "create rule of_notes as on delete to public.notes do instead nothing",
-            ] as [Statement] { try await stage.sql(statement) }
+            ]
+        )
+    }
+
+    /// Makes bills and notes with a row of an account each, and expects that of what stands in the way of its erasure,
+    /// only that of notes is named.
+    private func expectThatOfNotesIsNamedAlone(_ detail: String, _ statements: [Statement]) async throws {
+        try await Stage.with { stage in
+            for table in ["bills", "notes"] {
+                try await stage.sql(
+                    "create table public.\(identifier: table) (author uuid references auth.users on delete cascade)"
+                )
+            }
+            try await stage.sql(
+                "create function public.pass() returns trigger language plpgsql as $$ begin return old; end $$"
+            )
+            for statement in statements { try await stage.sql(statement) }
             let person = try await stage.fullAccount()
             for table in ["bills", "notes"] {
                 try await stage.sql("insert into public.\(identifier: table) values (\(person.id))")
@@ -103,7 +102,7 @@ import Testing
             #expect(blocker.code == .refusingTrigger)
             #expect(blocker.table == "public.notes")
             #expect(blocker.name == "of_notes")
-            #expect(blocker.detail == "SQLSTATE XX000")
+            #expect(blocker.detail == detail)
         }
     }
 

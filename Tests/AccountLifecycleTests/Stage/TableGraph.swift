@@ -20,7 +20,7 @@ struct TableGraph: Sendable {
     let keys: [(from: Int, to: Int)]
     let rows: [[Row]]
 
-    init(_ schema: String, isCyclic: Bool, using random: inout SeededRandom) {
+    private init(_ schema: String, isCyclic: Bool, using random: inout SeededRandom) {
         self.schema = schema
         self.isCyclic = isCyclic
         var keys: [(from: Int, to: Int)] = []
@@ -45,10 +45,22 @@ struct TableGraph: Sendable {
         self.rows = rows
     }
 
+    /// Creates eight graphs with rows of an account, every other with cycles.
+    static func createSome(for owner: UUID, on stage: Stage) async throws -> [TableGraph] {
+        var random = SeededRandom(seed: 1)
+        let graphs = (0..<8).map { TableGraph("graph_\($0)", isCyclic: $0 % 2 == 1, using: &random) }
+        for graph in graphs {
+            try await stage.admin.withTransaction { connection in
+                for statement in graph.creating(for: owner) { try connection.execute(statement) }
+            }
+        }
+        return graphs
+    }
+
     func name(of table: Int) -> TableName { TableName(schema, "t\(table)") }
 
     /// Statements that create the tables with their rows and keys.
-    func creating(for owner: UUID) -> [Statement] {
+    private func creating(for owner: UUID) -> [Statement] {
         var all: [Statement] = ["create schema \(identifier: schema)"]
         for table in Self.tables {
             let columns = Self.tables.map { "to_\($0) int" }.joined(separator: ", ")

@@ -1,4 +1,5 @@
 import Postgres
+import Sealing
 
 #if canImport(FoundationEssentials)
     package import FoundationEssentials
@@ -36,10 +37,7 @@ package struct Identifier: Sendable, Hashable, Codable {
 
     /// An e-mail address; nil for text that is not one.
     package init?(email: String) {
-        guard let first = email.firstIndex(where: { !$0.isWhitespace }),
-            let last = email.lastIndex(where: { !$0.isWhitespace })
-        else { return nil }
-        let address = email[first...last].lowercased()
+        let address = email.trimming(while: \.isWhitespace).lowercased()
         // By scalars, since a combining accent after the at sign would form another `Character` with it.
         let scalars = address.unicodeScalars
         guard let at = scalars.lastIndex(of: "@"), at > scalars.startIndex, scalars.index(after: at) < scalars.endIndex
